@@ -3,12 +3,16 @@
 //! This crate moves bytes under keys. It knows no kinds and no JSON, and nothing of HTTP; what a cache should index is
 //! told to it by a function it is handed.
 
+pub mod cache;
 mod clock;
+pub mod embedded;
 mod envelope;
 mod error;
 mod fault;
 mod key;
 mod limits;
+mod metrics;
+mod retention;
 mod revision;
 mod store;
 mod tree;
@@ -20,6 +24,7 @@ pub use error::{Conflict, CorruptFault, Error, Result};
 pub use fault::{Fault, Faults};
 pub use key::{Key, KeyError, Ledger, MAX_SEGMENT_BYTES, MAX_SEGMENTS, Prefix, Resource, SegmentFault};
 pub use limits::{MAX_TXN_BYTES, MAX_TXN_OPERATIONS, MAX_VALUE_BYTES};
+pub use metrics::Metrics;
 pub use revision::Revision;
 pub use store::{At, Batch, Change, Damage, Damaged, Event, ListOptions, Lookup, Page, Record, Store, Watch};
 pub use txn::{Expected, Guard, InvalidTxn, Txn};

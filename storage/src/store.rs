@@ -22,6 +22,11 @@ pub trait Store: Send + Sync + 'static {
     /// The newest revision: everything committed before this call began is at or below it.
     async fn revision(&self) -> Result<Revision>;
 
+    /// The newest revision, where the engine knows it without asking anyone.
+    fn known_revision(&self) -> Option<Revision> {
+        None
+    }
+
     /// Reads one key.
     async fn get(&self, key: &Key, at: At) -> Result<Lookup>;
 

@@ -1,0 +1,167 @@
+//! The task that keeps the cache up to date: it fills a state from the store, follows the store from there, and fills
+//! it anew should the store have forgotten what comes next.
+//!
+//! A fill starts some way back in history and replays it, so that the ring already reaches back when the cache opens:
+//! after a restart, clients resume their watches instead of listing everything again.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::core::{Core, Draft, Maker};
+use super::ring::{Ring, RingBound};
+use super::snapshot::Snapshot;
+use crate::error::{Error, Result};
+use crate::key::Prefix;
+use crate::revision::Revision;
+use crate::store::{At, Damage, ListOptions, Store, Watch};
+
+/// How many objects are read at once.
+const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
+/// How often a fill starts over because history was forgotten under it.
+const FILL_ATTEMPTS: usize = 5;
+/// How long to wait after a failure, at first and at most.
+const BACKOFF: Duration = Duration::from_millis(50);
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
+
+/// What feeds a cache.
+pub(super) struct Feed {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) maker: Maker,
+    pub(super) bound: RingBound,
+    /// readers --someone waits for a revision--> feed
+    pub(super) progress_wanted: Arc<Notify>,
+}
+
+impl Feed {
+    /// A state that has caught up with the store, and the watch that goes on from there.
+    pub(super) async fn fill(&mut self, at_least: Revision) -> Result<(Draft, Box<dyn Watch>)> {
+        let mut attempt = 0;
+        loop {
+            match self.try_fill(at_least).await {
+                Err(Error::Expired { .. }) if attempt < FILL_ATTEMPTS => attempt += 1,
+                filled => return filled,
+            }
+        }
+    }
+
+    /// Follows the store until it is closed.
+    pub(super) async fn run(mut self, core: Arc<Core>, mut watch: Box<dyn Watch>) {
+        let mut backoff = BACKOFF;
+        loop {
+            let ended = self.follow(&core, &mut *watch, &mut backoff).await;
+            let resumed = match ended {
+                Error::Closed => break,
+                Error::Expired { .. } => {
+                    tracing::warn!("the store has forgotten what the cache needs next: filling it anew");
+                    self.refill(&core).await
+                }
+                error => {
+                    tracing::warn!(%error, "the cache lost its watch");
+                    tokio::time::sleep(backoff).await;
+                    backoff = (backoff * 2).min(MAX_BACKOFF);
+                    self.store.watch(&Prefix::everything(), core.revision()).await
+                }
+            };
+            match resumed {
+                Ok(resumed) => watch = resumed,
+                // The old watch is over: its next error leads here again.
+                Err(Error::Closed) => break,
+                Err(error) => watch = Box::new(Ended(error)),
+            }
+        }
+        core.close();
+    }
+
+    async fn refill(&mut self, core: &Core) -> Result<Box<dyn Watch>> {
+        // Never back in time: what has been shown stays shown.
+        let (draft, watch) = self.fill(core.revision()).await?;
+        core.replace(draft);
+        Ok(watch)
+    }
+
+    async fn follow(&mut self, core: &Core, watch: &mut dyn Watch, backoff: &mut Duration) -> Error {
+        let progress_wanted = self.progress_wanted.clone();
+        loop {
+            let batch = tokio::select! {
+                batch = watch.next() => batch,
+                () = progress_wanted.notified() => {
+                    watch.request_progress();
+                    continue;
+                }
+            };
+            match batch {
+                Ok(batch) => {
+                    *backoff = BACKOFF;
+                    core.apply(&mut self.maker, batch);
+                }
+                Err(error) => return error,
+            }
+        }
+    }
+
+    async fn try_fill(&mut self, at_least: Revision) -> Result<(Draft, Box<dyn Watch>)> {
+        let newest = self.store.revision().await?.max(at_least);
+        let mut draft = self.list_back_from(newest).await?;
+        let mut watch = self.store.watch(&Prefix::everything(), draft.snapshot.revision()).await?;
+        while draft.snapshot.revision() < newest {
+            watch.request_progress();
+            let batch = watch.next().await?;
+            draft.apply(&mut self.maker, batch);
+        }
+        Ok((draft, watch))
+    }
+
+    /// The state as many revisions ago as the ring can hold, or as far back as the store remembers.
+    async fn list_back_from(&mut self, newest: Revision) -> Result<Draft> {
+        let reach = self.bound.events as u64;
+        let start = Revision::new(newest.get().saturating_sub(reach).max(1)).min(newest);
+        match self.list(At::Exact(start)).await {
+            Err(Error::Expired { oldest, .. }) => self.list(At::Exact(oldest)).await,
+            listed => listed,
+        }
+    }
+
+    async fn list(&mut self, at: At) -> Result<Draft> {
+        let mut options = ListOptions::at(at).limit(PAGE);
+        options.damage = Damage::Report;
+        let mut objects = Vec::new();
+        loop {
+            let page = self.store.list(&Prefix::everything(), options.clone()).await?;
+            let last =
+                page.records.last().map(|record| &record.key).max(page.damaged.last().map(|damaged| &damaged.key));
+            let last = last.cloned();
+            for record in page.records {
+                objects.push(self.maker.object(record.key, record.revision, Ok(record.value)));
+            }
+            for damaged in page.damaged {
+                objects.push(self.maker.object(damaged.key, damaged.revision, Err(damaged.fault)));
+            }
+            match last {
+                Some(last) if page.remaining > 0 => {
+                    options.at = At::Exact(page.revision);
+                    options.after = Some(last);
+                }
+                _ => {
+                    objects.sort_unstable_by(|a, b| a.key().cmp(b.key()));
+                    let snapshot = Snapshot::new(page.revision, objects);
+                    return Ok(Draft { snapshot, ring: Ring::new(self.bound, page.revision) });
+                }
+            }
+        }
+    }
+}
+
+/// A watch that could not be opened.
+struct Ended(Error);
+
+#[async_trait::async_trait]
+impl Watch for Ended {
+    async fn next(&mut self) -> Result<crate::store::Batch> {
+        Err(self.0.clone())
+    }
+
+    fn request_progress(&mut self) {}
+}

@@ -1,0 +1,129 @@
+//! A watch on the cache: a cursor into the ring. It queues nothing, so a slow watcher costs nobody anything; one that
+//! the ring has left behind is told that it expired.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+use super::Inner;
+use super::core::Reached;
+use super::ring::{ObjectEvent, Step};
+use crate::error::{Error, Result};
+use crate::key::Prefix;
+use crate::revision::Revision;
+use crate::store::{Batch, Change, Event, Watch};
+
+/// Follows the objects of a range.
+pub struct Watcher {
+    cache: Arc<Inner>,
+    prefix: Prefix,
+    /// The number of the next event to look at.
+    cursor: u64,
+    /// Events up to here are not delivered: the caller has them, or asked to start later.
+    position: Revision,
+    /// core --revision reached--> watcher
+    reached: watch::Receiver<Reached>,
+    progress_requested: bool,
+}
+
+/// What a watcher got: afterwards every event up to and including `through` has been delivered.
+#[derive(Debug)]
+pub struct Delivery {
+    /// How far the watch has come.
+    pub through: Revision,
+    /// The events, in order; none if this only tells how far the watch has come.
+    pub events: Vec<Arc<ObjectEvent>>,
+}
+
+// === impl Watcher ===
+
+impl Watcher {
+    pub(super) fn new(cache: Arc<Inner>, prefix: Prefix, after: Revision) -> Result<Self> {
+        let cursor = cache.core.ring().cursor(after);
+        let cursor = cursor.map_err(|fell_off| Error::Expired { requested: after, oldest: fell_off.oldest })?;
+        let reached = cache.core.reached();
+        cache.core.metrics().watchers.inc();
+        Ok(Self { cache, prefix, cursor, position: after, reached, progress_requested: false })
+    }
+
+    /// Everything up to here has been delivered.
+    pub fn position(&self) -> Revision {
+        self.position
+    }
+
+    /// The next events. May be dropped and called again without losing any. After an error the watch is over.
+    pub async fn next(&mut self) -> Result<Delivery> {
+        loop {
+            // Marked as seen before looking: what comes after this line is noticed below.
+            let closed = self.reached.borrow_and_update().closed;
+            let delivery = self.step()?;
+            if !delivery.events.is_empty() {
+                return Ok(delivery);
+            }
+            if self.progress_requested {
+                let newest = self.cache.freshness.check().await?;
+                if self.position >= newest {
+                    self.progress_requested = false;
+                    return Ok(delivery);
+                }
+                self.cache.progress_wanted.notify_one();
+            }
+            if closed {
+                return Err(Error::Closed);
+            }
+            self.reached.changed().await.map_err(|_| Error::Closed)?;
+        }
+    }
+
+    /// Asks for a delivery soon, also if nothing happens.
+    pub fn request_progress(&mut self) {
+        self.progress_requested = true;
+    }
+
+    fn step(&mut self) -> Result<Delivery> {
+        let Step { mut events, next, through } =
+            self.cache.core.ring().read(self.cursor, &self.prefix).map_err(|fell_off| {
+                self.cache.core.metrics().watchers_expired.inc();
+                Error::Expired { requested: self.position, oldest: fell_off.oldest }
+            })?;
+        self.cursor = next;
+        if events.first().is_some_and(|event| event.revision <= self.position) {
+            events.retain(|event| event.revision > self.position);
+        }
+        self.position = self.position.max(through);
+        Ok(Delivery { through: self.position, events })
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.cache.core.metrics().watchers.dec();
+    }
+}
+
+#[async_trait]
+impl Watch for Watcher {
+    async fn next(&mut self) -> Result<Batch> {
+        let delivery = Self::next(self).await?;
+        Ok(Batch {
+            through: delivery.through,
+            events: delivery.events.iter().filter_map(|event| plain(event)).collect(),
+        })
+    }
+
+    fn request_progress(&mut self) {
+        Self::request_progress(self);
+    }
+}
+
+fn plain(event: &ObjectEvent) -> Option<Event> {
+    let change = match &event.object {
+        None => Change::Delete,
+        Some(object) => match object.fault() {
+            None => Change::Put(object.body().ok()?.clone()),
+            Some(fault) => Change::Corrupt(fault.clone()),
+        },
+    };
+    Some(Event { revision: event.revision, key: event.key()?.clone(), change })
+}

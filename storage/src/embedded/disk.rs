@@ -1,0 +1,145 @@
+//! The file under the embedded engine, as an interface, so that tests can fail it, fill it and cut its power.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::OpenError;
+
+const DATA_FILE: &str = "store.redb";
+const LOCK_FILE: &str = "lock";
+
+/// A place for one store.
+pub trait Disk: fmt::Debug + Send + Sync + 'static {
+    /// Opens the store's file, empty if there was none. May be called again after a failure.
+    fn open(&self) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// How many bytes can still be written there.
+    fn free_bytes(&self) -> io::Result<u64>;
+}
+
+/// The store's file. What was written before [`DiskFile::sync`] returns survives a loss of power.
+pub trait DiskFile: fmt::Debug + Send + Sync + 'static {
+    /// Its length.
+    fn len(&self) -> io::Result<u64>;
+    /// Fills `out` from `offset` on.
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+    /// Writes at `offset`.
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
+    /// Cuts it, or extends it by zeros.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Waits until everything written is durable.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// A folder of the file system that belongs to one store in one process. It is given up when the value is dropped.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Held locked for as long as the folder is ours.
+    _lock: File,
+}
+
+// === impl Folder ===
+
+impl Folder {
+    /// Takes the folder at `path`, creating it if only the last part of the path is missing.
+    pub fn take(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        let path = path.into();
+        let failed = |what: &'static str| {
+            let path = path.clone();
+            move |source| OpenError::Folder { what, path, source }
+        };
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed("create")(error)),
+            _ => {}
+        }
+        let lock_path = path.join(LOCK_FILE);
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(failed("write to"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // The holder's id only makes the message better: an unreadable one does not matter.
+                let _ = lock.read_to_string(&mut holder);
+                return Err(OpenError::InUse { path, holder: holder.trim().to_owned() });
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(failed("lock")(error)),
+        }
+        write_holder(&mut lock).map_err(failed("write to"))?;
+        sync_folder(&path).map_err(failed("write to"))?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Whether a store lies here already.
+    pub(super) fn is_used(&self) -> bool {
+        fs::metadata(self.path.join(DATA_FILE)).is_ok_and(|data| data.len() > 0)
+    }
+
+    /// Where a data file is made before it is complete.
+    pub(super) fn partial_path(&self) -> PathBuf {
+        self.path.join(DATA_FILE).with_added_extension("partial")
+    }
+
+    /// Makes the completed file at [`Folder::partial_path`] the store's own.
+    pub(super) fn adopt_partial(&self) -> io::Result<()> {
+        fs::rename(self.partial_path(), self.path.join(DATA_FILE))?;
+        sync_folder(&self.path)
+    }
+}
+
+impl Disk for Folder {
+    fn open(&self) -> io::Result<Arc<dyn DiskFile>> {
+        let path = self.path.join(DATA_FILE);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        sync_folder(&self.path)?;
+        Ok(Arc::new(file))
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let stat = rustix::fs::statvfs(&self.path)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+}
+
+impl DiskFile for File {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.read_exact_at(out, offset)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.write_all_at(data, offset)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// Makes the names in a folder durable: a synced file whose name was lost is lost.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn write_holder(lock: &mut File) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.rewind()?;
+    writeln!(lock, "{}", std::process::id())
+}
