@@ -1,0 +1,327 @@
+//! A disk in memory that can fail, run full, and lose its power.
+//!
+//! It keeps what was written apart from what was synced, and a trace of everything that was asked of it. From the trace
+//! it makes *crash images*: the file as a disk could show it after power was lost at some point. Whatever was synced
+//! before that point is there; of what was written since, any sectors may be there or not, in any combination.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::embedded::{Disk, DiskFile};
+
+const PAGE: usize = 4_096;
+/// What a disk writes as a whole or not at all.
+const SECTOR: usize = 512;
+
+/// The disk. Clones are the same disk.
+#[derive(Clone, Default)]
+pub struct SimDisk(Arc<Mutex<State>>);
+
+/// A file's bytes, cheap to copy.
+#[derive(Clone, Default)]
+pub struct Image {
+    pages: Vec<Arc<[u8; PAGE]>>,
+    len: u64,
+}
+
+/// Something that was done to the disk.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// Bytes were written.
+    Write {
+        /// Where.
+        offset: u64,
+        /// What.
+        data: Arc<[u8]>,
+    },
+    /// The file was cut or extended.
+    SetLen(u64),
+    /// Everything before became durable.
+    Sync,
+}
+
+/// A failure to come.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// How many operations still succeed.
+    pub after: usize,
+    /// What the failing one answers.
+    pub error: io::ErrorKind,
+    /// Whether only the one operation fails, or all from then on.
+    pub lasting: bool,
+}
+
+#[derive(Default)]
+struct State {
+    image: Image,
+    trace: Vec<Operation>,
+    failure: Option<Failure>,
+    failed: usize,
+    capacity: Option<u64>,
+}
+
+// === impl SimDisk ===
+
+impl SimDisk {
+    /// A disk that holds `image`.
+    pub fn from_image(image: Image) -> Self {
+        let disk = Self::default();
+        disk.lock().image = image;
+        disk
+    }
+
+    /// What was done so far.
+    pub fn trace(&self) -> Vec<Operation> {
+        self.lock().trace.clone()
+    }
+
+    /// How many operations were done so far.
+    pub fn operations(&self) -> usize {
+        self.lock().trace.len()
+    }
+
+    /// The file as the running system sees it.
+    pub fn image(&self) -> Image {
+        self.lock().image.clone()
+    }
+
+    /// Plans a failure, or none.
+    pub fn fail(&self, failure: Option<Failure>) {
+        let mut state = self.lock();
+        state.failure = failure;
+        state.failed = 0;
+    }
+
+    /// How many operations have failed since the failure was planned.
+    pub fn failed(&self) -> usize {
+        self.lock().failed
+    }
+
+    /// How many bytes the disk has room for.
+    pub fn set_capacity(&self, capacity: Option<u64>) {
+        self.lock().capacity = capacity;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn perform(&self, operation: Operation) -> io::Result<()> {
+        let mut state = self.lock();
+        state.check_failure()?;
+        state.check_capacity(&operation)?;
+        state.image.apply(&operation);
+        state.trace.push(operation);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for SimDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimDisk")
+    }
+}
+
+impl Disk for SimDisk {
+    fn open(&self) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let state = self.lock();
+        Ok(state.capacity.map_or(u64::MAX, |capacity| capacity.saturating_sub(state.image.allocated())))
+    }
+}
+
+impl DiskFile for SimDisk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.lock().image.len)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.lock().image.read(offset, out)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.perform(Operation::Write { offset, data: data.into() })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.perform(Operation::SetLen(len))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.perform(Operation::Sync)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn check_failure(&mut self) -> io::Result<()> {
+        let Some(failure) = &mut self.failure else {
+            return Ok(());
+        };
+        if failure.after > 0 {
+            failure.after -= 1;
+            return Ok(());
+        }
+        let error = failure.error;
+        if !failure.lasting {
+            self.failure = None;
+        }
+        self.failed += 1;
+        Err(error.into())
+    }
+
+    fn check_capacity(&self, operation: &Operation) -> io::Result<()> {
+        let (Some(capacity), Operation::Write { offset, data }) = (self.capacity, operation) else {
+            return Ok(());
+        };
+        if self.image.allocated() + self.image.missing(*offset, data.len()) > capacity {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    }
+}
+
+// === impl Image ===
+
+/// A page that was never written takes up no space, as in a file with holes.
+static HOLE: std::sync::LazyLock<Arc<[u8; PAGE]>> = std::sync::LazyLock::new(|| Arc::new([0; PAGE]));
+
+impl Image {
+    /// The image after power was lost when the first `at` operations of `trace` had been asked for. `start` is the file
+    /// before the first of them. `kept` says of each sector that was written but not synced whether it is there.
+    pub fn after_crash(start: &Self, trace: &[Operation], at: usize, mut kept: impl FnMut() -> bool) -> Self {
+        let synced = trace[..at].iter().rposition(|operation| matches!(operation, Operation::Sync)).map_or(0, |p| p + 1);
+        let mut image = start.clone();
+        trace[..synced].iter().for_each(|operation| image.apply(operation));
+        for operation in &trace[synced..at] {
+            match operation {
+                Operation::Write { offset, data } => image.write_sectors(*offset, data, &mut kept),
+                Operation::SetLen(len) if kept() => image.set_len(*len),
+                Operation::SetLen(_) | Operation::Sync => {}
+            }
+        }
+        image
+    }
+
+    /// Flips one bit.
+    pub fn flip_bit(&mut self, bit: u64) {
+        let byte = (bit / 8) as usize;
+        let page = Arc::make_mut(&mut self.pages[byte / PAGE]);
+        page[byte % PAGE] ^= 1 << (bit % 8);
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Write { offset, data } => self.write(*offset, data),
+            Operation::SetLen(len) => self.set_len(*len),
+            Operation::Sync => {}
+        }
+    }
+
+    fn set_len(&mut self, len: u64) {
+        self.pages.resize_with((len as usize).div_ceil(PAGE), || HOLE.clone());
+        let tail = len as usize % PAGE;
+        if tail > 0
+            && len < self.len
+            && let Some(last) = self.pages.last_mut()
+        {
+            Arc::make_mut(last)[tail..].fill(0);
+        }
+        self.len = len;
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        let end = offset + data.len() as u64;
+        if end > self.len {
+            self.set_len(end);
+        }
+        let mut at = offset as usize;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let within = at % PAGE;
+            let (now, later) = rest.split_at(rest.len().min(PAGE - within));
+            Arc::make_mut(&mut self.pages[at / PAGE])[within..within + now.len()].copy_from_slice(now);
+            at += now.len();
+            rest = later;
+        }
+    }
+
+    fn write_sectors(&mut self, offset: u64, data: &[u8], kept: &mut impl FnMut() -> bool) {
+        let mut at = offset;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(SECTOR - at as usize % SECTOR));
+            if kept() {
+                self.write(at, now);
+            }
+            at += now.len() as u64;
+            rest = later;
+        }
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        if offset + out.len() as u64 > self.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut at = offset as usize;
+        let mut rest = out;
+        while !rest.is_empty() {
+            let within = at % PAGE;
+            let (now, later) = rest.split_at_mut((PAGE - within).min(rest.len()));
+            now.copy_from_slice(&self.pages[at / PAGE][within..within + now.len()]);
+            at += now.len();
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn allocated(&self) -> u64 {
+        (self.pages.iter().filter(|page| !Arc::ptr_eq(page, &HOLE)).count() * PAGE) as u64
+    }
+
+    /// How many bytes a write would allocate.
+    fn missing(&self, offset: u64, len: usize) -> u64 {
+        let (first, last) = (offset as usize / PAGE, (offset as usize + len).div_ceil(PAGE));
+        let hole = |page: &usize| self.pages.get(*page).is_none_or(|page| Arc::ptr_eq(page, &HOLE));
+        ((first..last).filter(hole).count() * PAGE) as u64
+    }
+}
+
+/// A sequence of choices that one seed determines.
+#[derive(Clone, Debug)]
+pub struct Choices(u64);
+
+impl Choices {
+    /// The choices of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// The next number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound.max(1)
+    }
+
+    /// True or false.
+    pub fn flip(&mut self) -> bool {
+        self.below(2) == 0
+    }
+}
