@@ -55,8 +55,16 @@ async fn three_members_elect_another_leader_when_theirs_is_killed_or_paused() {
     etcd.wait_ready().await.unwrap();
     assert_eq!(etcd.etcdctl(["get", "key"]).await.unwrap(), "key\nvalue\n");
 
+    let id = cluster_id(&etcd).await;
     etcd.recreate().await.unwrap();
     assert_eq!(etcd.etcdctl(["get", "key"]).await.unwrap(), "");
+    assert_eq!(cluster_id(&etcd).await, id);
+}
+
+async fn cluster_id(etcd: &Etcd) -> String {
+    let answer = etcd.etcdctl(["get", "key", "--write-out=json"]).await.unwrap();
+    let (_, id) = answer.split_once("\"cluster_id\":").unwrap();
+    id.split(',').next().unwrap().to_owned()
 }
 
 #[tokio::test]
