@@ -301,27 +301,3 @@ impl Image {
         ((first..last).filter(hole).count() * PAGE) as u64
     }
 }
-
-/// A sequence of choices that one seed determines.
-#[derive(Clone, Debug)]
-pub struct Choices(u64);
-
-impl Choices {
-    /// The choices of a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// The next number below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % bound.max(1)
-    }
-
-    /// True or false.
-    pub fn flip(&mut self) -> bool {
-        self.below(2) == 0
-    }
-}
