@@ -1,0 +1,11 @@
+//! The embedded engine under everything that can happen to a process and its disk.
+
+mod embedded {
+    mod disk_errors;
+    mod disk_full;
+    mod folder;
+    mod kill;
+    mod power_loss;
+    mod retention;
+    mod snapshots;
+}
