@@ -3,6 +3,8 @@
 //! This crate moves bytes under keys. It knows no kinds and no JSON, and nothing of HTTP; what a cache should index is
 //! told to it by a function it is handed.
 
+#![allow(dead_code)]
+
 mod clock;
 mod envelope;
 mod error;
