@@ -13,6 +13,8 @@ mod key;
 mod limits;
 mod revision;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tree;
 mod txn;
 
