@@ -8,7 +8,6 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// The longest segment in bytes. Kubernetes caps most names at 253; RBAC names have no cap of their own.
@@ -161,14 +160,6 @@ impl Prefix {
             return Err(fault("key", relative, SegmentFault::Form));
         }
         Ok(Key(encoded.into()))
-    }
-
-    /// The range as bounds over encoded keys. The upper bound replaces the final `/` by the next byte, `0`.
-    pub(crate) fn bounds(&self) -> (Bound<String>, Bound<String>) {
-        match self.0.strip_suffix('/') {
-            None => (Bound::Unbounded, Bound::Unbounded),
-            Some(stem) => (Bound::Included(self.0.to_string()), Bound::Excluded(format!("{stem}0"))),
-        }
     }
 
     fn child(&self, part: &'static str, raw: &[u8]) -> Result<Self, KeyError> {

@@ -15,6 +15,8 @@ mod metrics;
 mod retention;
 mod revision;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tree;
 mod txn;
 

@@ -195,7 +195,8 @@ impl Image {
     /// The image after power was lost when the first `at` operations of `trace` had been asked for. `start` is the file
     /// before the first of them. `kept` says of each sector that was written but not synced whether it is there.
     pub fn after_crash(start: &Self, trace: &[Operation], at: usize, mut kept: impl FnMut() -> bool) -> Self {
-        let synced = trace[..at].iter().rposition(|operation| matches!(operation, Operation::Sync)).map_or(0, |p| p + 1);
+        let synced =
+            trace[..at].iter().rposition(|operation| matches!(operation, Operation::Sync)).map_or(0, |p| p + 1);
         let mut image = start.clone();
         trace[..synced].iter().for_each(|operation| image.apply(operation));
         for operation in &trace[synced..at] {

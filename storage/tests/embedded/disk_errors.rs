@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use bailiwick_storage::Error;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
-use bailiwick_storage::testing::{Failure, Image, Sequence, SimDisk};
-use bailiwick_storage::{Error, Store};
+use bailiwick_storage::testing::{DiskFailure, Image, Sequence, SimDisk};
 
 const STEPS: usize = 12;
 
@@ -47,7 +47,7 @@ async fn check(disk: SimDisk, acknowledged: usize) -> Result<(), String> {
 async fn fail_each(error: io::ErrorKind, lasting: bool) {
     for n in 0.. {
         let disk = SimDisk::default();
-        disk.fail(Some(Failure { after: n, error, lasting }));
+        disk.fail(Some(DiskFailure { after: n, error, lasting }));
         let acknowledged = steps_until_failure(&disk).await;
         if disk.failed() == 0 {
             assert_eq!(acknowledged, STEPS);
@@ -97,7 +97,7 @@ async fn a_failed_sync_is_never_taken_for_a_success() {
         let disk = SimDisk::from_image(disk.image());
         let store = open(&disk).await.unwrap();
         let mut sequence = Sequence::resume(&store).await.unwrap();
-        disk.fail(Some(Failure { after, error: io::ErrorKind::Other, lasting: false }));
+        disk.fail(Some(DiskFailure { after, error: io::ErrorKind::Other, lasting: false }));
         let failed = sequence.step(&store).await;
         let Some(reason) = store.trouble().filter(|reason| reason.contains("syncing")) else {
             continue;

@@ -126,7 +126,9 @@ async fn a_flipped_bit_is_never_served() {
                     Err(_) => noticed += 1,
                     Ok(Ok(found)) if found.done() == sequence.done() => harmless += 1,
                     Ok(Ok(found)) => panic!("rolled back to {} steps without a word", found.done()),
-                    Ok(Err(wrong)) if wrong.contains("is damaged") || wrong.contains("cannot be reached") => noticed += 1,
+                    Ok(Err(wrong)) if wrong.contains("is damaged") || wrong.contains("cannot be reached") => {
+                        noticed += 1
+                    }
                     Ok(Err(wrong)) => panic!("served: {wrong}"),
                 }
             }

@@ -49,7 +49,8 @@ async fn run(start: &Image, steps: usize, faults: &Faults) -> Run {
 /// Opens an image and checks it against what was acknowledged before the crash. Also does what a client would do next.
 async fn check(image: Image, crash_at: usize, run: &Run) -> Result<SimDisk, String> {
     let disk = SimDisk::from_image(image);
-    let store = Embedded::open(options(&disk, &Faults::default())).await.map_err(|error| format!("unopenable: {error}"))?;
+    let store =
+        Embedded::open(options(&disk, &Faults::default())).await.map_err(|error| format!("unopenable: {error}"))?;
     let mut sequence = Sequence::resume(&store).await?;
     sequence.check_exact(&store).await?;
     let before_crash = run.acknowledged.iter().rev().find(|acknowledged| acknowledged.operations <= crash_at);
@@ -118,7 +119,9 @@ async fn crash_in_recovery(
     let mut checked = 0;
     for second in (0..=trace.len()).step_by(3) {
         let again = Image::after_crash(image, &trace, second, || random.below(2) == 0);
-        check(again, at, run).await.map_err(|wrong| format!("crash at {at}, and at {second} of the recovery: {wrong}"))?;
+        check(again, at, run)
+            .await
+            .map_err(|wrong| format!("crash at {at}, and at {second} of the recovery: {wrong}"))?;
         checked += 1;
     }
     Ok(checked)

@@ -30,8 +30,7 @@ async fn a_snapshot_is_one_state_and_can_be_restored() {
         last = sequence.step(&*store).await.unwrap();
     }
     let saved = saving.await.unwrap().unwrap();
-    let at_snapshot =
-        store.list(&Prefix::everything(), ListOptions::at(At::Exact(saved.revision))).await.unwrap();
+    let at_snapshot = store.list(&Prefix::everything(), ListOptions::at(At::Exact(saved.revision))).await.unwrap();
     assert_eq!(saved.records, at_snapshot.records.len() as u64);
 
     let folder = root.path().join("restored");
