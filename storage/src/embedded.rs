@@ -35,7 +35,7 @@ pub use self::snapshot::{SnapshotError, SnapshotSummary};
 
 use self::index::{History, Index, Version};
 use self::log::{Log, LogError};
-use self::state::State;
+use self::state::{Census, State};
 use self::view::View;
 use self::watch::LogWatch;
 use self::writer::{Request, Writer};
@@ -132,12 +132,13 @@ pub enum OpenError {
     Io(#[source] io::Error),
 }
 
-/// What the writer, the readers and the watches share.
+/// What the writer, the readers and the watches share. Not the disk: that is the writer's, and free once it has ended.
 struct Engine {
-    options: EmbeddedOptions,
     view: ArcSwap<View>,
     progress: tokio::sync::watch::Sender<Progress>,
     trouble: Mutex<Option<Arc<str>>>,
+    metrics: Metrics,
+    faults: Faults,
 }
 
 /// How far the store has come.
@@ -158,15 +159,13 @@ struct Loaded {
 // === impl EmbeddedOptions ===
 
 impl EmbeddedOptions {
-    const PAGE_CACHE_BYTES: usize = 16 << 20;
-
     /// The defaults, on the given disk.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
         Self {
             disk,
             history: HistoryOptions::default(),
             reserve_bytes: 64 << 20,
-            page_cache_bytes: Self::PAGE_CACHE_BYTES,
+            page_cache_bytes: 16 << 20,
             clock: Arc::new(MonotonicClock::default()),
             metrics: Metrics::default(),
             faults: Faults::default(),
@@ -185,23 +184,29 @@ impl Default for HistoryOptions {
 impl Embedded {
     /// Opens the store on a disk, or starts one there.
     pub async fn open(options: EmbeddedOptions) -> Result<Self, OpenError> {
-        let opening = tokio::task::spawn_blocking(move || load(&options).map(|loaded| (loaded, options)));
+        let opening = tokio::task::spawn_blocking(move || {
+            create_if_missing(&*options.disk)?;
+            load(&options).map(|loaded| (loaded, options))
+        });
         let (loaded, options) = opening.await.map_err(|error| OpenError::Io(io::Error::other(error)))??;
         let (requests, queue) = mpsc::channel(QUEUE);
         let view = View { state: loaded.state, index: loaded.index.clone(), log: loaded.log.reader()? };
         let progress = Progress { revision: view.state.revision, closed: false };
         let engine = Arc::new(Engine {
-            options,
             view: ArcSwap::from_pointee(view),
             progress: tokio::sync::watch::Sender::new(progress),
             trouble: Mutex::new(None),
+            metrics: options.metrics.clone(),
+            faults: options.faults.clone(),
         });
-        let writer = Writer::new(engine.clone(), queue, loaded);
+        let (clock, retention) = (options.clock.clone(), Retention::new(options.history.age));
+        let compacting = compact_by_age(engine.clone(), requests.downgrade(), clock, retention);
+        let writer = Writer::new(engine.clone(), options, queue, loaded);
         let writer = std::thread::Builder::new()
             .name("storage-writer".to_owned())
             .spawn(move || writer.run())
             .map_err(OpenError::Io)?;
-        let compactor = tokio::spawn(compact_by_age(engine.clone(), requests.downgrade())).abort_handle();
+        let compactor = tokio::spawn(compacting).abort_handle();
         Ok(Self { engine, requests: Some(requests), writer: Some(writer), compactor })
     }
 
@@ -300,7 +305,7 @@ impl Engine {
     }
 
     fn set_trouble(&self, trouble: Option<Arc<str>>) {
-        self.options.metrics.engine.read_only.set(u64::from(trouble.is_some()));
+        self.metrics.engine.read_only.set(u64::from(trouble.is_some()));
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
@@ -350,17 +355,36 @@ impl From<LogError> for OpenError {
     }
 }
 
+/// Makes an empty store if there is none. Only done when a store is opened: a file that vanishes later is an error.
+fn create_if_missing(disk: &dyn Disk) -> Result<(), OpenError> {
+    if disk.open().map_err(OpenError::Io)?.is_none() {
+        drop(Log::create(disk.create().map_err(OpenError::Io)?, State::new(Revision::ZERO))?);
+        disk.adopt().map_err(OpenError::Io)?;
+    }
+    Ok(())
+}
+
 /// Opens the file and rebuilds the index from it.
 fn load(options: &EmbeddedOptions) -> Result<Loaded, OpenError> {
     let file = options.disk.open().map_err(OpenError::Io)?;
-    let initial = || State::new(Revision::ZERO);
-    let (log, mut state) = Log::open(file, options.page_cache_bytes, options.faults.clone(), initial)?;
+    let file = file.ok_or_else(|| OpenError::Io(io::ErrorKind::NotFound.into()))?;
+    let (log, mut state) = Log::open(file, options.page_cache_bytes, options.faults.clone())?;
+    let mut versions = scan(&log, &state)?;
     if options.faults.is_set(Fault::ReuseRevision) {
         state.revision = Revision::new(state.revision.get().saturating_sub(1));
+        versions.retain(|version| version.position.revision <= state.revision);
     }
+    let (index, history) = Index::build(versions);
+    Ok(Loaded { log, state, index, history })
+}
+
+/// Every version in the log, if the log holds exactly what its state says.
+fn scan(log: &Log, state: &State) -> Result<Vec<Version>, OpenError> {
     let mut versions = Vec::new();
+    let mut census = Census::default();
     let mut damaged = None;
     log.reader()?.scan(Revision::ZERO..state.revision.next(), |position, stored| {
+        census.add(position);
         match record::decode_head(position, stored) {
             Ok(head) => {
                 let bytes = u32::try_from(stored.len()).unwrap_or(u32::MAX);
@@ -371,21 +395,25 @@ fn load(options: &EmbeddedOptions) -> Result<Loaded, OpenError> {
         }
         damaged.is_none()
     })?;
-    if let Some(reason) = damaged {
-        return Err(OpenError::Unusable { reason });
+    match damaged {
+        Some(reason) => Err(OpenError::Unusable { reason }),
+        None if census != state.census => Err(OpenError::Unusable { reason: "records are missing".to_owned() }),
+        None => Ok(versions),
     }
-    let (index, history) = Index::build(versions);
-    Ok(Loaded { log, state, index, history })
 }
 
 /// Forgets history as it grows old.
-async fn compact_by_age(engine: Arc<Engine>, requests: mpsc::WeakSender<Request>) {
-    let mut retention = Retention::new(engine.options.history.age);
+async fn compact_by_age(
+    engine: Arc<Engine>,
+    requests: mpsc::WeakSender<Request>,
+    clock: Arc<dyn Clock>,
+    mut retention: Retention,
+) {
     let mut ticks = tokio::time::interval(retention.interval());
     loop {
         ticks.tick().await;
         let newest = engine.view.load().state.revision;
-        let Some(oldest) = retention.observe(engine.options.clock.now(), newest) else {
+        let Some(oldest) = retention.observe(clock.now(), newest) else {
             continue;
         };
         let Some(requests) = requests.upgrade() else {

@@ -12,10 +12,17 @@ use super::OpenError;
 const DATA_FILE: &str = "store.redb";
 const LOCK_FILE: &str = "lock";
 
-/// A place for one store.
+/// A place for one store. Its file is made aside and takes its place when it is complete, so that a crash while a store
+/// is made leaves no store rather than half of one.
 pub trait Disk: fmt::Debug + Send + Sync + 'static {
-    /// Opens the store's file, empty if there was none. May be called again after a failure.
-    fn open(&self) -> io::Result<Arc<dyn DiskFile>>;
+    /// Opens the store's file, if there is one. May be called again after a failure.
+    fn open(&self) -> io::Result<Option<Arc<dyn DiskFile>>>;
+
+    /// An empty file aside, in place of any that was left there.
+    fn create(&self) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Makes the file aside the store's own. When this returns, that is durable.
+    fn adopt(&self) -> io::Result<()>;
 
     /// How many bytes can still be written there.
     fn free_bytes(&self) -> io::Result<u64>;
@@ -80,29 +87,32 @@ impl Folder {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Whether a store lies here already.
-    pub(super) fn is_used(&self) -> bool {
-        fs::metadata(self.path.join(DATA_FILE)).is_ok_and(|data| data.len() > 0)
+    fn data_path(&self) -> PathBuf {
+        self.path.join(DATA_FILE)
     }
 
-    /// Where a data file is made before it is complete.
-    pub(super) fn partial_path(&self) -> PathBuf {
-        self.path.join(DATA_FILE).with_added_extension("partial")
-    }
-
-    /// Makes the completed file at [`Folder::partial_path`] the store's own.
-    pub(super) fn adopt_partial(&self) -> io::Result<()> {
-        fs::rename(self.partial_path(), self.path.join(DATA_FILE))?;
-        sync_folder(&self.path)
+    fn partial_path(&self) -> PathBuf {
+        self.data_path().with_added_extension("partial")
     }
 }
 
 impl Disk for Folder {
-    fn open(&self) -> io::Result<Arc<dyn DiskFile>> {
-        let path = self.path.join(DATA_FILE);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        sync_folder(&self.path)?;
+    fn open(&self) -> io::Result<Option<Arc<dyn DiskFile>>> {
+        match OpenOptions::new().read(true).write(true).open(self.data_path()) {
+            Ok(file) => Ok(Some(Arc::new(file))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn create(&self) -> io::Result<Arc<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(self.partial_path())?;
         Ok(Arc::new(file))
+    }
+
+    fn adopt(&self) -> io::Result<()> {
+        fs::rename(self.partial_path(), self.data_path())?;
+        sync_folder(&self.path)
     }
 
     fn free_bytes(&self) -> io::Result<u64> {

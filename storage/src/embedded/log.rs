@@ -86,27 +86,26 @@ struct Backend {
 // === impl Log ===
 
 impl Log {
-    /// Opens the log in `file`, or starts one there with `initial`.
-    pub(super) fn open(
-        file: Arc<dyn DiskFile>,
-        cache_bytes: usize,
-        faults: Faults,
-        initial: impl FnOnce() -> State,
-    ) -> Result<(Self, State), LogError> {
+    /// Opens the log in `file`, which [`Log::create`] made.
+    pub(super) fn open(file: Arc<dyn DiskFile>, cache_bytes: usize, faults: Faults) -> Result<(Self, State), LogError> {
+        let log = Self::over(file, cache_bytes, faults)?;
+        let state = log.stored_state()?.ok_or(LogError::State)?;
+        Ok((log, state))
+    }
+
+    /// Makes a log in an empty file.
+    pub(super) fn create(file: Arc<dyn DiskFile>, state: State) -> Result<Self, LogError> {
+        let log = Self::over(file, 0, Faults::default())?;
+        log.commit(&LogBatch { appends: Vec::new(), removals: Vec::new(), state })?;
+        Ok(log)
+    }
+
+    fn over(file: Arc<dyn DiskFile>, cache_bytes: usize, faults: Faults) -> Result<Self, LogError> {
         let failure = Arc::<FailureCell>::default();
         let backend = Backend { file, failure: failure.clone(), faults };
         let opened = Database::builder().set_cache_size(cache_bytes).create_with_backend(backend);
         let database = opened.map_err(|error| failure.explain(error))?;
-        let log = Self { database, failure };
-        let state = match log.stored_state()? {
-            Some(state) => state,
-            None => {
-                let state = initial();
-                log.commit(&LogBatch { appends: Vec::new(), removals: Vec::new(), state })?;
-                state
-            }
-        };
-        Ok((log, state))
+        Ok(Self { database, failure })
     }
 
     /// Makes a batch durable. After an error the log must be opened anew.
@@ -140,11 +139,8 @@ impl Log {
 
     fn stored_state(&self) -> Result<Option<State>, LogError> {
         let read = || -> Result<_, redb::Error> {
-            match self.database.begin_read()?.open_table(META) {
-                Ok(meta) => Ok(meta.get(STATE)?.map(|stored| stored.value().to_vec())),
-                Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
-                Err(error) => Err(error.into()),
-            }
+            let meta = self.database.begin_read()?.open_table(META)?;
+            Ok(meta.get(STATE)?.map(|stored| stored.value().to_vec()))
         };
         let Some(stored) = read().map_err(|error| self.failure.explain(error))? else {
             return Ok(None);

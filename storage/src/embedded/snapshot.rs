@@ -8,20 +8,20 @@
 //! A record is what lies in the log, with its own checksums; the checksum at the end covers the whole file. A snapshot
 //! appears under its name only when it is complete and durable, and a restored store likewise.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::disk::{Folder, sync_folder};
+use super::OpenError;
+use super::disk::{Disk, DiskFile, Folder, sync_folder};
 use super::log::{Log, LogBatch, LogError};
 use super::record::{self, Position};
 use super::state::State;
 use super::view::View;
-use super::{EmbeddedOptions, OpenError};
 use crate::error::Error;
-use crate::fault::Faults;
 use crate::key::Prefix;
 use crate::limits::MAX_VALUE_BYTES;
 use crate::revision::Revision;
@@ -148,17 +148,13 @@ pub(super) fn restore(path: &Path, folder: PathBuf) -> Result<SnapshotSummary, S
     while check.next()?.is_some() {}
     let summary = SnapshotSummary { revision: check.revision, records: check.records };
 
-    let folder_path = folder.clone();
-    let folder = Folder::take(folder)?;
-    if folder.is_used() {
-        return Err(SnapshotError::FolderInUse { path: folder_path });
+    let disk = Folder::take(&folder)?;
+    let io = |error| SnapshotError::Folder(OpenError::Io(error));
+    if disk.open().map_err(io)?.is_some() {
+        return Err(SnapshotError::FolderInUse { path: folder });
     }
-    let partial = folder.partial_path();
-    let _ = fs::remove_file(&partial);
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&partial);
-    let file = file.map_err(SnapshotError::file("create", &partial))?;
-    fill(file, &mut Reader::open(path)?)?;
-    folder.adopt_partial().map_err(SnapshotError::file("rename", &partial))?;
+    fill(disk.create().map_err(io)?, &mut Reader::open(path)?)?;
+    disk.adopt().map_err(io)?;
     Ok(summary)
 }
 
@@ -198,24 +194,25 @@ fn write(view: &View, file: &File) -> Result<SnapshotSummary, WriteError> {
     Ok(SnapshotSummary { revision: view.state.revision, records })
 }
 
-fn fill(file: File, snapshot: &mut Reader<'_>) -> Result<(), SnapshotError> {
-    let first = Revision::new(snapshot.revision.get() + RESTORE_GAP);
+fn fill(file: Arc<dyn DiskFile>, snapshot: &mut Reader<'_>) -> Result<(), SnapshotError> {
     let unusable = |error: LogError| SnapshotError::Folder(error.into());
-    let cache_bytes = EmbeddedOptions::PAGE_CACHE_BYTES;
-    let opened = Log::open(std::sync::Arc::new(file), cache_bytes, Faults::default(), || State::new(first));
-    let (log, state) = opened.map_err(unusable)?;
-    loop {
-        let mut appends = Vec::new();
-        while appends.len() < RESTORE_CHUNK
-            && let Some((position, stored)) = snapshot.next()?
-        {
-            appends.push((position, stored.to_vec()));
-        }
-        if appends.is_empty() {
-            return Ok(());
+    let mut state = State::new(Revision::new(snapshot.revision.get() + RESTORE_GAP));
+    let log = Log::create(file, state).map_err(unusable)?;
+    let mut more = true;
+    while more {
+        let mut appends = Vec::with_capacity(RESTORE_CHUNK);
+        while more && appends.len() < RESTORE_CHUNK {
+            match snapshot.next()? {
+                Some((position, stored)) => {
+                    state.census.add(position);
+                    appends.push((position, stored.to_vec()));
+                }
+                None => more = false,
+            }
         }
         log.commit(&LogBatch { appends, removals: Vec::new(), state }).map_err(unusable)?;
     }
+    Ok(())
 }
 
 // === impl Reader ===

@@ -58,15 +58,16 @@ impl View {
 
     /// The changes of a range behind `after`: a bounded number, whole revisions only.
     pub(super) fn changes(&self, prefix: &Prefix, after: Revision) -> Result<Batch> {
-        let mut batch = Batch { through: self.state.revision, events: Vec::new() };
-        let (mut seen, mut bytes, mut last) = (0, 0, after);
+        let mut batch = Batch { through: after, events: Vec::new() };
+        let (mut seen, mut bytes) = (0, 0);
         let scanned = self.log.scan(after.next()..self.state.revision.next(), |position, stored| {
-            let new_revision = position.revision != last;
-            if new_revision && (seen >= SCAN_RECORDS || bytes >= SCAN_BYTES) {
-                batch.through = last;
-                return false;
+            if position.revision != batch.through {
+                let full = seen >= SCAN_RECORDS || bytes >= SCAN_BYTES;
+                if full || position.revision != batch.through.next() {
+                    return false;
+                }
+                batch.through = position.revision;
             }
-            last = position.revision;
             seen += 1;
             bytes += stored.len();
             match event(position, stored) {
@@ -76,6 +77,11 @@ impl View {
             true
         });
         scanned.map_err(unreadable)?;
+        // Each revision has at least one record: one without is damage, and never passed over.
+        if batch.through == after {
+            let key = format!("revision {}", after.next());
+            return Err(Error::Corrupt { key, fault: CorruptFault::Missing });
+        }
         Ok(batch)
     }
 

@@ -31,7 +31,7 @@ pub(super) struct LogWatch {
 impl LogWatch {
     pub(super) fn new(engine: Arc<Engine>, prefix: Prefix, after: Revision) -> Self {
         let progress = engine.progress.subscribe();
-        let repeat = engine.options.faults.is_set(Fault::RepeatEvent);
+        let repeat = engine.faults.is_set(Fault::RepeatEvent);
         Self { engine, prefix, cursor: after, progress, progress_requested: false, repeat }
     }
 
@@ -47,7 +47,7 @@ impl LogWatch {
             after = Revision::new(after.get().saturating_sub(1)).max(view.state.compacted);
         }
         let mut batch = view.changes(&self.prefix, after)?;
-        if self.engine.options.faults.is_set(Fault::DropEvent) {
+        if self.engine.faults.is_set(Fault::DropEvent) {
             batch.events.retain(|event| event.revision.get() % DROPPED != 0);
         }
         self.cursor = batch.through;

@@ -15,7 +15,7 @@ use super::log::{DiskOperation, Log, LogBatch, LogError};
 use super::record::{self, Position};
 use super::state::State;
 use super::view::View;
-use super::{Engine, Loaded, load};
+use super::{EmbeddedOptions, Engine, Loaded, load};
 use crate::error::{Conflict, Error, Result};
 use crate::fault::Fault;
 use crate::key::Key;
@@ -40,6 +40,7 @@ pub(super) enum Request {
 /// The writer's own state; readers see only the views it publishes.
 pub(super) struct Writer {
     engine: Arc<Engine>,
+    options: EmbeddedOptions,
     /// requests --waiting transactions--> writer
     requests: mpsc::Receiver<Request>,
     /// None while the disk cannot be opened.
@@ -87,10 +88,11 @@ enum Answer {
 impl Writer {
     pub(super) fn new(
         engine: Arc<Engine>,
+        options: EmbeddedOptions,
         requests: mpsc::Receiver<Request>,
         Loaded { log, state, index, history }: Loaded,
     ) -> Self {
-        Self { engine, requests, log: Some(log), state, index, history, trouble: None }
+        Self { engine, options, requests, log: Some(log), state, index, history, trouble: None }
     }
 
     /// Works until every handle to the store is gone.
@@ -156,7 +158,7 @@ impl Writer {
                 }
             }
         }
-        let bound = self.engine.options.history.bytes;
+        let bound = self.options.history.bytes;
         if let Some(oldest) = self.history.oldest_within(bound) {
             draft.forget(oldest);
         }
@@ -165,7 +167,7 @@ impl Writer {
     }
 
     fn commit(&mut self, mut draft: Draft) {
-        if self.engine.options.faults.is_set(Fault::AcknowledgeBeforeCommit) {
+        if self.options.faults.is_set(Fault::AcknowledgeBeforeCommit) {
             draft.answers.drain(..).for_each(Answer::send);
         }
         if draft.changes(&self.state) {
@@ -194,7 +196,7 @@ impl Writer {
     }
 
     fn measure(&self, transactions: usize, took: Duration) {
-        let metrics = &self.engine.options.metrics.engine;
+        let metrics = &self.options.metrics.engine;
         metrics.commits.inc();
         metrics.commit_seconds.observe(took.as_secs_f64());
         metrics.commit_transactions.observe(transactions as f64);
@@ -210,8 +212,8 @@ impl Writer {
 
     /// Why nothing that grows the store is taken, if the disk is nearly full. What remains is kept for deletions.
     fn shortage(&self) -> Option<Arc<str>> {
-        let reserve = self.engine.options.reserve_bytes;
-        let free = self.engine.options.disk.free_bytes().ok()?;
+        let reserve = self.options.reserve_bytes;
+        let free = self.options.disk.free_bytes().ok()?;
         (free < reserve).then(|| {
             let (free, reserve) = (free >> 20, reserve >> 20);
             format!(
@@ -278,7 +280,7 @@ impl Writer {
     /// Opens the log anew: after a failed operation redb refuses further ones, reads included.
     fn reopen(&mut self, adopt: Adopt) {
         self.log = None;
-        let opened = load(&self.engine.options).and_then(|loaded| Ok((loaded.log.reader()?, loaded)));
+        let opened = load(&self.options).and_then(|loaded| Ok((loaded.log.reader()?, loaded)));
         match opened {
             Ok((reader, loaded)) => {
                 if adopt == Adopt::Everything {
@@ -292,7 +294,7 @@ impl Writer {
     }
 
     fn now(&self) -> Duration {
-        self.engine.options.clock.now()
+        self.options.clock.now()
     }
 }
 
@@ -331,6 +333,7 @@ impl Draft {
         let bytes = u32::try_from(record.len()).unwrap_or(u32::MAX);
         let version = Version { key: key.clone(), position, deleted: value.is_none(), bytes };
         self.index.push(version, &mut self.superseded);
+        self.state.census.add(position);
         self.appends.push((position, record));
     }
 
@@ -353,6 +356,7 @@ impl Draft {
         self.drops = forgotten.cloned().collect();
         for version in &self.drops {
             self.index.remove(version);
+            self.state.census.remove(version.position);
         }
     }
 

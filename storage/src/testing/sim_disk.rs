@@ -18,6 +18,18 @@ const SECTOR: usize = 512;
 #[derive(Clone, Default)]
 pub struct SimDisk(Arc<Mutex<State>>);
 
+/// One of the files on the disk.
+struct SimFile {
+    disk: SimDisk,
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Store,
+    Aside,
+}
+
 /// A file's bytes, cheap to copy.
 #[derive(Clone, Default)]
 pub struct Image {
@@ -26,7 +38,7 @@ pub struct Image {
 }
 
 /// Something that was done to the disk.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Operation {
     /// Bytes were written.
     Write {
@@ -39,6 +51,8 @@ pub enum Operation {
     SetLen(u64),
     /// Everything before became durable.
     Sync,
+    /// A file that was made aside took the place of the store's own, durably.
+    Adopt(Image),
 }
 
 /// A failure to come.
@@ -55,6 +69,8 @@ pub struct Failure {
 #[derive(Default)]
 struct State {
     image: Image,
+    /// A file that is being made. Its operations can fail, but a crash before it is adopted leaves nothing of it.
+    aside: Image,
     trace: Vec<Operation>,
     failure: Option<Failure>,
     failed: usize,
@@ -107,13 +123,19 @@ impl SimDisk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn perform(&self, operation: Operation) -> io::Result<()> {
+    fn perform(&self, place: Place, operation: Operation) -> io::Result<()> {
         let mut state = self.lock();
         state.check_failure()?;
         state.check_capacity(&operation)?;
-        state.image.apply(&operation);
-        state.trace.push(operation);
+        state.file(place).apply(&operation);
+        if place == Place::Store {
+            state.trace.push(operation);
+        }
         Ok(())
+    }
+
+    fn file(&self, place: Place) -> Arc<dyn DiskFile> {
+        Arc::new(SimFile { disk: self.clone(), place })
     }
 }
 
@@ -124,8 +146,18 @@ impl fmt::Debug for SimDisk {
 }
 
 impl Disk for SimDisk {
-    fn open(&self) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(self.clone()))
+    fn open(&self) -> io::Result<Option<Arc<dyn DiskFile>>> {
+        Ok((!self.lock().image.is_empty()).then(|| self.file(Place::Store)))
+    }
+
+    fn create(&self) -> io::Result<Arc<dyn DiskFile>> {
+        self.lock().aside = Image::default();
+        Ok(self.file(Place::Aside))
+    }
+
+    fn adopt(&self) -> io::Result<()> {
+        let aside = std::mem::take(&mut self.lock().aside);
+        self.perform(Place::Store, Operation::Adopt(aside))
     }
 
     fn free_bytes(&self) -> io::Result<u64> {
@@ -134,31 +166,46 @@ impl Disk for SimDisk {
     }
 }
 
-impl DiskFile for SimDisk {
+// === impl SimFile ===
+
+impl fmt::Debug for SimFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimFile")
+    }
+}
+
+impl DiskFile for SimFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.lock().image.len)
+        Ok(self.disk.lock().file(self.place).len)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.lock().image.read(offset, out)
+        self.disk.lock().file(self.place).read(offset, out)
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.perform(Operation::Write { offset, data: data.into() })
+        self.disk.perform(self.place, Operation::Write { offset, data: data.into() })
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.perform(Operation::SetLen(len))
+        self.disk.perform(self.place, Operation::SetLen(len))
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.perform(Operation::Sync)
+        self.disk.perform(self.place, Operation::Sync)
     }
 }
 
 // === impl State ===
 
 impl State {
+    fn file(&mut self, place: Place) -> &mut Image {
+        match place {
+            Place::Store => &mut self.image,
+            Place::Aside => &mut self.aside,
+        }
+    }
+
     fn check_failure(&mut self) -> io::Result<()> {
         let Some(failure) = &mut self.failure else {
             return Ok(());
@@ -195,15 +242,15 @@ impl Image {
     /// The image after power was lost when the first `at` operations of `trace` had been asked for. `start` is the file
     /// before the first of them. `kept` says of each sector that was written but not synced whether it is there.
     pub fn after_crash(start: &Self, trace: &[Operation], at: usize, mut kept: impl FnMut() -> bool) -> Self {
-        let synced =
-            trace[..at].iter().rposition(|operation| matches!(operation, Operation::Sync)).map_or(0, |p| p + 1);
+        let durable = |operation: &Operation| matches!(operation, Operation::Sync | Operation::Adopt(_));
+        let synced = trace[..at].iter().rposition(durable).map_or(0, |last| last + 1);
         let mut image = start.clone();
         trace[..synced].iter().for_each(|operation| image.apply(operation));
         for operation in &trace[synced..at] {
             match operation {
                 Operation::Write { offset, data } => image.write_sectors(*offset, data, &mut kept),
                 Operation::SetLen(len) if kept() => image.set_len(*len),
-                Operation::SetLen(_) | Operation::Sync => {}
+                Operation::SetLen(_) | Operation::Sync | Operation::Adopt(_) => {}
             }
         }
         image
@@ -231,6 +278,7 @@ impl Image {
             Operation::Write { offset, data } => self.write(*offset, data),
             Operation::SetLen(len) => self.set_len(*len),
             Operation::Sync => {}
+            Operation::Adopt(file) => *self = file.clone(),
         }
     }
 
