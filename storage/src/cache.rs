@@ -320,6 +320,3 @@ fn page(snapshot: &Snapshot, prefix: &Prefix, options: &ListOptions) -> ObjectPa
 fn record(object: &Object) -> Result<Record> {
     Ok(Record { key: object.key().clone(), revision: object.revision(), value: object.body()?.clone() })
 }
-
-#[cfg(test)]
-mod tests;

@@ -424,6 +424,3 @@ async fn compact_by_age(
         let _ = requests.try_send(Request::Compact { oldest, reply });
     }
 }
-
-#[cfg(test)]
-mod tests;

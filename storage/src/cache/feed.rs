@@ -117,7 +117,7 @@ impl Feed {
     /// The state as many revisions ago as the ring can hold, or as far back as the store remembers.
     async fn list_back_from(&mut self, newest: Revision) -> Result<Draft> {
         let reach = self.bound.events as u64;
-        let start = Revision::new(newest.get().saturating_sub(reach).max(1)).min(newest);
+        let start = Revision::new(newest.get().saturating_sub(reach));
         match self.list(At::Exact(start)).await {
             Err(Error::Expired { oldest, .. }) => self.list(At::Exact(oldest)).await,
             listed => listed,

@@ -1,1 +1,0 @@
-//! What only the inside of the engine can show.
