@@ -1,0 +1,24 @@
+//! Real peers for tests, in one line: `let etcd = Etcd::start().await?`.
+//!
+//! The programs are built once by the installed Go from modules pinned in this crate ([`tool`]) and run on loopback ports with
+//! their data in a temporary folder. What a test may do to them is what happens to them in production: be killed, stall, stop,
+//! come back, lose their data ([`Member`]), or be cut off from their clients ([`Link`]). Nothing here knows Bailiwick's own code.
+//!
+//! A peer ends with the value that holds it, or with the test process if that value lives in a `static`.
+
+mod error;
+mod etcd;
+mod http;
+mod link;
+pub mod pki;
+mod port;
+mod process;
+pub mod tool;
+
+pub use error::Error;
+pub use etcd::Etcd;
+pub use etcd::EtcdOptions;
+pub use etcd::EtcdTls;
+pub use etcd::Member;
+pub use link::Link;
+pub use port::Port;

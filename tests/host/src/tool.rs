@@ -1,0 +1,149 @@
+//! The programs that tests run, built from pinned Go modules.
+//!
+//! Each program is one [`Tool`] in this file; a new one is a new line, and a new family of programs is a folder with its own
+//! go.mod. A tool is built by the first test process that wants it and kept in the user's cache folder under a name that holds
+//! its version and a digest of what it was built from, so that a changed pin is a new file and never a stale one:
+//!
+//! ```text
+//! ~/.cache/bailiwick/tools/etcd-v3.7.3-1f6b0c6e4a9d2b37
+//! ```
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::fs::File;
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::Error;
+
+/// A folder of this crate that pins Go modules, with what it pins.
+#[derive(Debug, Hash)]
+struct Module {
+    folder: &'static str,
+    version: &'static str,
+    go_mod: &'static str,
+    go_sum: &'static str,
+}
+
+/// A program of another project that tests run.
+#[derive(Debug, Hash)]
+pub struct Tool {
+    name: &'static str,
+    module: &'static Module,
+    package: &'static str,
+    /// Added to `-s -w`; what a release build of that project sets.
+    ldflags: &'static str,
+}
+
+static ETCD_MODULE: Module = Module {
+    folder: "etcd",
+    version: "v3.7.3",
+    go_mod: include_str!("../etcd/go.mod"),
+    go_sum: include_str!("../etcd/go.sum"),
+};
+
+/// The etcd server.
+pub static ETCD: Tool = Tool { name: "etcd", module: &ETCD_MODULE, package: "go.etcd.io/etcd/server/v3", ldflags: "" };
+
+/// etcd's client.
+pub static ETCDCTL: Tool =
+    Tool { name: "etcdctl", module: &ETCD_MODULE, package: "go.etcd.io/etcd/etcdctl/v3", ldflags: "" };
+
+/// The Go that builds and the folder that keeps.
+struct Workshop {
+    /// `go`, and arguments that come before its own.
+    go: Vec<OsString>,
+    cache: PathBuf,
+}
+
+// === impl Tool ===
+
+impl Tool {
+    /// The program's name, such as `etcdctl`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The version that is pinned, such as `v3.7.3`.
+    pub fn version(&self) -> &'static str {
+        self.module.version
+    }
+
+    /// The program's path. Builds it if this is the first time, which takes minutes; other processes that want it wait.
+    pub async fn path(&'static self) -> Result<PathBuf, Error> {
+        let build = move || Workshop { go: vec!["go".into()], cache: cache_folder()? }.path(self);
+        tokio::task::spawn_blocking(build).await.expect("building a tool does not panic")
+    }
+
+    /// The file's name in the cache. The digest is std's, which may change with the compiler: that costs one more build.
+    fn file_name(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        (env::consts::OS, env::consts::ARCH).hash(&mut hasher);
+        format!("{}-{}-{:016x}", self.name, self.module.version, hasher.finish())
+    }
+}
+
+// === impl Workshop ===
+
+impl Workshop {
+    fn path(&self, tool: &Tool) -> Result<PathBuf, Error> {
+        let folder = self.cache.join("tools");
+        let path = folder.join(tool.file_name());
+        if path.exists() {
+            return Ok(path);
+        }
+        fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+        // One build per module at a time: its programs share most of their packages, and two builds at once compile them twice.
+        let lock_path = folder.join(format!("{}.lock", tool.module.folder));
+        let lock = File::create(&lock_path).map_err(Error::file(&lock_path))?;
+        lock.lock().map_err(Error::file(&lock_path))?;
+        if !path.exists() {
+            self.build(tool, &path)?;
+        }
+        Ok(path)
+    }
+
+    /// Builds beside the final name and renames, so that what has the name is whole.
+    fn build(&self, tool: &Tool, path: &Path) -> Result<(), Error> {
+        eprintln!("building {} {}: minutes the first time, then never again", tool.name, tool.module.version);
+        let partial = path.with_added_extension("partial");
+        let module = Path::new(env!("CARGO_MANIFEST_DIR")).join(tool.module.folder);
+        let output = Command::new(&self.go[0])
+            .args(&self.go[1..])
+            .args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags"])
+            .arg(format!("-s -w {}", tool.ldflags))
+            .arg("-o")
+            .arg(&partial)
+            .arg(tool.package)
+            .current_dir(module)
+            .env("CGO_ENABLED", "0")
+            .env("GOWORK", "off")
+            .env_remove("GOOS")
+            .env_remove("GOARCH")
+            .output()
+            .map_err(|source| Error::NoGo { tool: tool.name, source })?;
+        if !output.status.success() {
+            let output = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(Error::Build { tool: tool.name, output });
+        }
+        fs::rename(&partial, path).map_err(Error::file(path))
+    }
+}
+
+/// Where this user keeps what tests build once.
+pub(crate) fn cache_folder() -> Result<PathBuf, Error> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("BAILIWICK_CACHE_DIR")
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("bailiwick")))
+        .or_else(|| set("HOME").map(|folder| folder.join(".cache/bailiwick")))
+        .ok_or(Error::NoCacheFolder)
+}
+
+#[cfg(test)]
+mod tests;
