@@ -3,9 +3,12 @@
 //! This crate moves bytes under keys. It knows no kinds and no JSON, and nothing of HTTP; what a cache should index is
 //! told to it by a function it is handed.
 
+#![allow(dead_code)]
+
 mod clock;
 mod envelope;
 mod error;
+pub mod etcd;
 mod fault;
 mod key;
 mod limits;
