@@ -25,6 +25,9 @@ const STREAM_WINDOW_BYTES: u32 = 2 << 20;
 /// How much all streams of a connection may: enough for many readers that stand still not to stop the others.
 const CONNECTION_WINDOW_BYTES: u32 = 128 << 20;
 
+/// What a certificate in PEM begins with.
+const PEM_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
+
 /// How to recognise etcd, and how to show etcd who is asking.
 #[derive(Clone, Debug)]
 pub struct TlsOptions {
@@ -303,9 +306,14 @@ fn target(name: &str, options: &EtcdOptions) -> Result<Target, ConnectError> {
     let invalid = |problem: String| ConnectError::InvalidEndpoint { endpoint: name.to_owned(), problem };
     let endpoint = Endpoint::from_shared(name.to_owned()).map_err(|error| invalid(describe(&error)))?;
     let endpoint = match (endpoint.uri().scheme_str(), &options.tls) {
-        (Some("https"), Some(tls)) => endpoint
-            .tls_config(tls_config(tls))
-            .map_err(|error| ConnectError::InvalidCertificates { problem: describe(&error) })?,
+        (Some("https"), Some(tls)) => {
+            let unusable = |problem: String| ConnectError::InvalidCertificates { problem };
+            // Without this an empty file would be taken for a CA that trusts nobody, and blamed on etcd.
+            if !String::from_utf8_lossy(&tls.ca).contains(PEM_CERTIFICATE) {
+                return Err(unusable("the CA contains no certificate".to_owned()));
+            }
+            endpoint.tls_config(tls_config(tls)).map_err(|error| unusable(describe(&error)))?
+        }
         (Some("https"), None) => return Err(invalid("it needs TLS options: give at least the CA".to_owned())),
         (Some("http"), None) => endpoint,
         (Some("http"), Some(_)) => {

@@ -16,7 +16,7 @@ const MAX_ROOT_BYTES: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the root {root:?} must be one or more names of ASCII letters, digits, '-', '_' and '.', with '/' between them, \
-     no longer than {MAX_ROOT_BYTES} bytes: choose another"
+     no longer than {MAX_ROOT_BYTES} bytes, and none of them \"d\": choose another"
 )]
 pub struct InvalidRoot {
     /// The text.
@@ -44,7 +44,8 @@ pub(super) struct Range {
 impl Layout {
     pub(super) fn new(root: &str) -> Result<Self, InvalidRoot> {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        let is_name = |name: &str| !matches!(name, "" | "." | "..") && name.bytes().all(legal);
+        // A root that ends in another's data would lie among its records.
+        let is_name = |name: &str| !matches!(name, "" | "." | ".." | "d") && name.bytes().all(legal);
         if root.len() > MAX_ROOT_BYTES || !root.split('/').all(is_name) {
             return Err(InvalidRoot { root: root.to_owned() });
         }
