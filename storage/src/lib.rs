@@ -8,6 +8,7 @@ mod clock;
 pub mod embedded;
 mod envelope;
 mod error;
+pub mod etcd;
 mod fault;
 mod key;
 mod limits;

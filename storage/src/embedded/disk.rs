@@ -30,8 +30,8 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
 
 /// The store's file. What was written before [`DiskFile::sync`] returns survives a loss of power.
 pub trait DiskFile: fmt::Debug + Send + Sync + 'static {
-    /// Its length.
-    fn len(&self) -> io::Result<u64>;
+    /// How many bytes it has.
+    fn size(&self) -> io::Result<u64>;
     /// Fills `out` from `offset` on.
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
     /// Writes at `offset`.
@@ -122,7 +122,7 @@ impl Disk for Folder {
 }
 
 impl DiskFile for File {
-    fn len(&self) -> io::Result<u64> {
+    fn size(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
     }
 

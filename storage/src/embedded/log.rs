@@ -229,7 +229,7 @@ impl FailureCell {
 
 impl StorageBackend for Backend {
     fn len(&self) -> io::Result<u64> {
-        self.failure.note(DiskOperation::Read, self.file.len())
+        self.failure.note(DiskOperation::Read, self.file.size())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {

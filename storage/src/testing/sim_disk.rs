@@ -175,7 +175,7 @@ impl fmt::Debug for SimFile {
 }
 
 impl DiskFile for SimFile {
-    fn len(&self) -> io::Result<u64> {
+    fn size(&self) -> io::Result<u64> {
         Ok(self.disk.lock().file(self.place).len)
     }
 

@@ -1,0 +1,101 @@
+//! Losing the connection: cut, and worse, silent.
+
+use std::time::Duration;
+
+use bailiwick_storage::etcd::Etcd;
+use bailiwick_storage::{At, Error, Store, Txn};
+use bailiwick_test_host as host;
+use tokio::time::{Instant, sleep};
+
+use crate::support::{Recorder, Writer, all, check_history, key, options, store};
+
+/// A request is bounded by this; the rest is for a busy machine.
+const ANSWER_LIMIT: Duration = Duration::from_millis(4500);
+
+/// with the connection cut or silent, reads fail in time, a write tells what is known of it, and a watch waits;
+/// when it is back all go on, and the watch has missed nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_is_survived() {
+    let etcd = host::Etcd::start().await.unwrap();
+    let link = etcd.link(0).await.unwrap();
+    let near = store(&etcd).await;
+    let far = Etcd::connect(options([link.endpoint()])).await.unwrap();
+    let start = near.revision().await.unwrap();
+    let mut watch = Recorder::start(far.watch(&all(), start).await.unwrap());
+    let writer = Writer::start(near.clone(), "a");
+    for round in 0..6 {
+        far.revision().await.unwrap();
+        sleep(Duration::from_millis(300)).await;
+        let silent = round % 2 == 0;
+        if silent {
+            link.blackhole().await.unwrap()
+        } else {
+            link.cut().await.unwrap()
+        };
+        let lost = Instant::now();
+        let read = far.get(&key("a"), At::Latest).await;
+        assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
+        assert!(lost.elapsed() < ANSWER_LIMIT, "{:?}", lost.elapsed());
+
+        let name = key(&format!("far-{round}"));
+        let writing = Instant::now();
+        let write = far.commit(Txn::new().create(name.clone(), "v")).await;
+        assert!(writing.elapsed() < ANSWER_LIMIT, "{:?}", writing.elapsed());
+        match write {
+            Err(Error::Unavailable { .. }) if !silent => {}
+            Err(Error::Unavailable { .. } | Error::OutcomeUnknown { .. }) if silent => {}
+            other => panic!("{other:?}"),
+        }
+        link.restore().await.unwrap();
+        let back = Instant::now();
+        while far.revision().await.is_err() {}
+        assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
+        // Whatever the write was told, what is read now is what stays.
+        let first = far.get(&name, At::Latest).await.unwrap().record;
+        sleep(Duration::from_millis(200)).await;
+        assert_eq!(far.get(&name, At::Latest).await.unwrap().record, first);
+    }
+    let written = writer.stop().await;
+    assert_eq!((written.unknown, written.unavailable), (0, 0), "the near one has nothing to suffer from");
+    let events = watch.until(near.revision().await.unwrap()).await;
+    check_history(&near, &events, &[written]).await;
+}
+
+/// a write whose answer is lost was perhaps made, and is called that.
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_is_of_unknown_outcome() {
+    let etcd = host::Etcd::start().await.unwrap();
+    let link = etcd.link(0).await.unwrap();
+    let far = std::sync::Arc::new(Etcd::connect(options([link.endpoint()])).await.unwrap());
+    link.delay(Duration::from_millis(400)).await.unwrap();
+    far.revision().await.unwrap();
+    let writer = far.clone();
+    let write = tokio::spawn(async move { writer.commit(Txn::new().create(key("a"), "v")).await });
+    sleep(Duration::from_millis(600)).await;
+    link.cut().await.unwrap();
+    let outcome = write.await.unwrap();
+    assert!(matches!(outcome, Err(Error::OutcomeUnknown { .. })), "{outcome:?}");
+    link.restore().await.unwrap();
+    assert!(store(&etcd).await.get(&key("a"), At::Latest).await.unwrap().record.is_some(), "this one was made");
+}
+
+/// R-10, in part: a watch that nobody reads does not stop the others on its connection.
+#[tokio::test]
+async fn a_watch_that_stands_still_stops_no_other() {
+    let etcd = host::Etcd::start().await.unwrap();
+    let store = store(&etcd).await;
+    let start = store.revision().await.unwrap();
+    let mut still = Vec::new();
+    for _ in 0..8 {
+        still.push(store.watch(&all(), start).await.unwrap());
+    }
+    let mut moving = Recorder::start(store.watch(&all(), start).await.unwrap());
+    let mut newest = start;
+    for number in 0..24 {
+        newest = store.commit(Txn::new().create(key(&format!("k{number}")), vec![7; 1_000_000])).await.unwrap();
+    }
+    assert_eq!(moving.until(newest).await.len(), 24);
+    for watch in still {
+        assert_eq!(Recorder::start(watch).until(newest).await.len(), 24);
+    }
+}

@@ -1,0 +1,12 @@
+//! The etcd engine against a real etcd: what happens when members, connections and data go and come back. What every
+//! engine has to do is tested elsewhere; here is what only this one can get wrong.
+
+mod basics;
+mod compaction;
+mod connect;
+mod identity;
+mod leader;
+mod link;
+mod outage;
+mod quota;
+mod support;
