@@ -139,7 +139,8 @@ impl Engine {
 
     /// The oldest revision that can be asked for, once etcd has said that `requested` cannot.
     pub(super) async fn expired(&self, requested: Revision) -> Error {
-        let oldest = self.oldest_kept().await.map_or(Revision::ZERO, |oldest| self.identity.public(oldest));
+        // Where nothing has been forgotten, history begins with etcd's own first revision.
+        let oldest = self.identity.public(self.oldest_kept().await.unwrap_or(1));
         Error::Expired { requested, oldest: oldest.max(requested.next()) }
     }
 
