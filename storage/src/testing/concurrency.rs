@@ -232,13 +232,13 @@ pub(super) async fn replay_from_any_revision(store: Arc<dyn Store>) {
     random_history(&mut session, &mut Random::default(), 120).await;
     let ranges = [Prefix::everything(), widgets().all().clone(), widgets().namespace("a").unwrap()];
     for range in ranges {
-        let end = session.store.list(&range, ListOptions::latest()).await.unwrap();
-        assert_eq!(end.records, session.model.state(&range, end.revision));
+        let end = session.check_list(&range, At::Latest).await;
         for revision in session.model.revisions().into_iter().chain([session.start]) {
+            session.check_list(&range, At::Exact(revision)).await;
             let page = session.store.list(&range, ListOptions::at(At::Exact(revision))).await.unwrap();
             let mut follower = Follower::open(&*session.store, &range, revision).await;
-            follower.until(end.revision).await;
-            assert_eq!(replay(page.records, &follower), end.records, "{range:?} after {revision}");
+            follower.until(end).await;
+            assert_eq!(replay(page.records, &follower), session.model.state(&range, end), "{range:?} after {revision}");
         }
     }
 }

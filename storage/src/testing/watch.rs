@@ -87,8 +87,12 @@ pub(super) async fn resumes_from_every_batch(store: Arc<dyn Store>) {
     let mut session = Session::new(store).await;
     write_some(&mut session).await;
     let (mut through, mut events) = (session.start, Vec::new());
-    let newest = session.store.revision().await.unwrap();
-    while through < newest {
+    let mut round = 0;
+    while round < 20 || through < session.model.newest() {
+        if round < 20 {
+            session.put(&key("ns", "a"), format!("{round}")).await;
+            round += 1;
+        }
         let mut follower = Follower::open(&*session.store, widgets().all(), through).await;
         follower.request_progress();
         soon("a batch", follower.next()).await.unwrap();
