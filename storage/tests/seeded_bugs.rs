@@ -113,13 +113,14 @@ mistakes! {
     reads_run_ahead: ClaimTooNew => "get::any_state_was_true_once", "concurrency::list_then_watch_is_the_whole_story";
     // Watches.
     a_revision_is_cut_in_two: SplitRevisions => "watch::a_revision_comes_whole";
-    progress_is_one_too_high: ProgressTooHigh => "watch::progress_does_not_run_ahead", "watch::resumes_from_every_batch",
-        "watch::delivers_what_comes";
+    progress_is_one_too_high: ProgressTooHigh => "watch::progress_does_not_run_ahead",
+        "watch::resumes_from_every_batch", "watch::delivers_what_comes";
     progress_is_not_answered: IgnoreProgress => "watch::progress_reaches_the_store",
         "watch::progress_is_answered_when_idle";
     a_watch_begins_one_late: BeginLate => "watch::replays_the_past", "watch::resumes_from_every_revision",
         "watch::opening_in_the_middle_misses_nothing", "watch::watchers_agree";
-    a_watch_begins_now: BeginNow => "watch::replays_the_past", "watch::from_zero_on", "watch::a_future_revision_is_waited_for";
+    a_watch_begins_now: BeginNow => "watch::replays_the_past", "watch::from_zero_on",
+        "watch::a_future_revision_is_waited_for";
     a_watch_has_no_range: WatchEverything => "watch::filters_by_range", "limits::an_object_with_many_rows";
     a_dropped_next_loses: LoseOnDrop => "watch::a_dropped_next_loses_nothing";
     a_full_queue_loses: LoseWhenSlow => "watch::a_slow_watcher_misses_nothing";

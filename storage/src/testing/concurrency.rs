@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::fixtures::{Random, gadget, key, ledger, row, soon, widgets};
+use super::fixtures::{Random, conflict, gadget, key, ledger, row, soon, widgets};
 use super::follower::Follower;
 use super::history::History;
 use super::session::Session;
@@ -71,7 +71,7 @@ pub(super) async fn only_one_creates(store: Arc<dyn Store>) {
         assert_eq!(won.len(), 1);
         let won = won.into_iter().next().unwrap().unwrap();
         for lost in lost {
-            assert_eq!(super::fixtures::conflict(lost).actual, Some(won));
+            assert_eq!(conflict(lost).actual, Some(won));
         }
     }
 }

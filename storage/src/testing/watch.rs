@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fixtures::{Random, gadget, gadgets, key, ledger, row, soon, watch_error, widgets, widgetsets};
+use super::fixtures::{
+    Random, check_expired, gadget, gadgets, key, ledger, row, soon, watch_error, widgets, widgetsets,
+};
 use super::follower::Follower;
 use super::session::Session;
 use crate::error::Error;
@@ -343,10 +345,6 @@ pub(super) async fn an_expired_revision_delivers_nothing(store: Arc<dyn Store>) 
     let oldest = session.model.newest();
     session.store.compact(oldest).await.unwrap();
     for range in [Prefix::everything(), widgets().all().clone(), widgets().namespace("none").unwrap()] {
-        super::fixtures::check_expired(
-            watch_error(&*session.store, &range, session.start).await,
-            session.start,
-            oldest,
-        );
+        check_expired(watch_error(&*session.store, &range, session.start).await, session.start, oldest);
     }
 }
