@@ -111,6 +111,10 @@ mistakes! {
     reads_are_late: ReadBehind => "concurrency::others_see_what_was_written", "concurrency::revisions_follow_time",
         "get::latest_sees_every_write";
     reads_run_ahead: ClaimTooNew => "get::any_state_was_true_once", "concurrency::list_then_watch_is_the_whole_story";
+    not_older_means_exactly: NotOlderIsExact => "compaction::not_older_than_the_forgotten";
+    not_older_is_older: NotOlderIsOlder => "get::not_older_than_is_at_least_as_new",
+        "list::not_older_than_is_at_least_as_new", "get::a_revision_about_to_come_is_waited_for";
+    a_list_is_of_two_states: TearLists => "concurrency::a_list_is_one_state";
     // Watches.
     a_revision_is_cut_in_two: SplitRevisions => "watch::a_revision_comes_whole";
     progress_is_one_too_high: ProgressTooHigh => "watch::progress_does_not_run_ahead",

@@ -25,6 +25,9 @@ pub(crate) enum Mistake {
     IgnoreAfter,
     ReadBehind,
     ClaimTooNew,
+    NotOlderIsExact,
+    NotOlderIsOlder,
+    TearLists,
     SplitRevisions,
     ProgressTooHigh,
     IgnoreProgress,
@@ -93,6 +96,10 @@ impl MistakenStore {
             At::Exact(wanted) | At::NotOlderThan(wanted) if self.does(Mistake::FutureIsLatest) && wanted > newest => {
                 At::Latest
             }
+            At::NotOlderThan(wanted) if self.does(Mistake::NotOlderIsExact) => At::Exact(wanted),
+            At::NotOlderThan(_) if self.does(Mistake::NotOlderIsOlder) => {
+                At::Exact(Revision::new(self.before.load(Ordering::SeqCst)))
+            }
             At::Latest if self.does(Mistake::ReadBehind) => {
                 At::Exact(Revision::new(self.before.load(Ordering::SeqCst)))
             }
@@ -130,10 +137,16 @@ impl Store for MistakenStore {
         }
         let mut page = match self.inner.list(prefix, options.clone()).await {
             Err(Error::Expired { oldest, .. }) if self.does(Mistake::ExpiredIsOldest) => {
-                self.inner.list(prefix, ListOptions { at: At::Exact(oldest), ..options }).await?
+                self.inner.list(prefix, ListOptions { at: At::Exact(oldest), ..options.clone() }).await?
             }
             other => other?,
         };
+        if self.does(Mistake::TearLists) {
+            tokio::task::yield_now().await;
+            let later = self.inner.list(prefix, options.clone()).await?;
+            let middle = page.records.len().min(later.records.len()) / 2;
+            page.records.splice(middle.., later.records.into_iter().skip(middle));
+        }
         if self.does(Mistake::Backwards) {
             page.records.reverse();
         }
