@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this module is tests: a broken promise is a panic")]
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 
 use crate::store::Store;
 
@@ -104,20 +105,48 @@ pub fn case(group: &str, name: &str) -> &'static Case {
 
 /// Runs every case, each on a backend of its own, and returns those that failed.
 pub async fn failures<B: Backend>(backend: impl Fn() -> B) -> Vec<Failure> {
-    let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
-    let mut running = JoinSet::new();
-    for case in cases() {
-        let (backend, places) = (backend(), places.clone());
-        running.spawn(async move {
-            let _place = places.acquire().await.expect("the semaphore is never closed");
-            // A task of its own, so that a panic is an answer.
-            let joined = tokio::spawn(async move { case.run(&backend).await }).await;
-            joined
-                .err()
-                .map(|error| Failure { case: format!("{case:?}"), message: message(error.into_panic().as_ref()) })
-        });
+    let mut running = Suite::start(backend);
+    let mut failures = Vec::new();
+    while let Some(failure) = running.next_failure().await {
+        failures.push(failure);
     }
-    running.join_all().await.into_iter().flatten().collect()
+    failures
+}
+
+/// Runs the cases until one fails: enough to know that a seeded bug is found.
+pub async fn first_failure<B: Backend>(backend: impl Fn() -> B) -> Option<Failure> {
+    Suite::start(backend).next_failure().await
+}
+
+/// Cases that run side by side; the rest is stopped when this is dropped.
+struct Suite {
+    running: JoinSet<()>,
+    cases: HashMap<task::Id, &'static Case>,
+}
+
+impl Suite {
+    fn start<B: Backend>(backend: impl Fn() -> B) -> Self {
+        let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+        let mut suite = Self { running: JoinSet::new(), cases: HashMap::new() };
+        for case in cases() {
+            let (backend, places) = (backend(), places.clone());
+            let handle = suite.running.spawn(async move {
+                let _place = places.acquire().await.expect("the semaphore is never closed");
+                case.run(&backend).await;
+            });
+            suite.cases.insert(handle.id(), case);
+        }
+        suite
+    }
+
+    async fn next_failure(&mut self) -> Option<Failure> {
+        loop {
+            if let Err(error) = self.running.join_next_with_id().await? {
+                let case = format!("{:?}", self.cases[&error.id()]);
+                return Some(Failure { case, message: message(error.into_panic().as_ref()) });
+            }
+        }
+    }
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
@@ -128,7 +157,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 /// Makes one test of each case of the contract. Takes an expression that makes a [`Backend`]; the place must be a
 /// module of its own.
 ///
-/// ```ignore
+/// ```text
 /// mod embedded {
 ///     bailiwick_storage::contract_suite!(super::InDirectory::new());
 /// }

@@ -1,6 +1,7 @@
 //! Reading one key in the newest state, in an old one, and in one that has not come yet.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::fixtures::{gadget, key, soon};
 use super::session::Session;
@@ -81,7 +82,7 @@ pub(super) async fn a_revision_about_to_come_is_waited_for(store: Arc<dyn Store>
                 tokio::join!(store.get(&read, wanted), store.list(&everything, ListOptions::at(wanted)))
             }
         });
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         session.put(&key("ns", "a"), format!("{round}")).await;
         let (lookup, page) = soon("the answer", waiting).await.unwrap();
         let (lookup, page) = (lookup.unwrap(), page.unwrap());

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 
 use super::Backend;
 use crate::error::{Conflict, Error, Result};
@@ -59,7 +60,9 @@ impl Reference {
         Self { shared: Arc::new(Shared { state, newest, start, stride, faults }) }
     }
 
+    /// Waits for the revision a read wants. Every operation yields once, so that tasks take turns on one thread, too.
     async fn reach(&self, at: At) -> Result<()> {
+        yield_now().await;
         let (At::NotOlderThan(requested) | At::Exact(requested)) = at else {
             return Ok(());
         };
@@ -97,6 +100,7 @@ impl Backend for Reference {
 #[async_trait]
 impl Store for Reference {
     async fn revision(&self) -> Result<Revision> {
+        yield_now().await;
         Ok(self.shared.state.lock().unwrap().revision)
     }
 
@@ -117,6 +121,7 @@ impl Store for Reference {
     }
 
     async fn commit(&self, txn: Txn) -> Result<Revision> {
+        yield_now().await;
         txn.validate()?;
         let mut state = self.shared.state.lock().unwrap();
         let now = state.as_of(state.revision);
@@ -138,6 +143,7 @@ impl Store for Reference {
     }
 
     async fn watch(&self, prefix: &Prefix, after: Revision) -> Result<Box<dyn Watch>> {
+        yield_now().await;
         let oldest = self.shared.state.lock().unwrap().oldest;
         if after < oldest {
             return Err(Error::Expired { requested: after, oldest });
@@ -148,6 +154,7 @@ impl Store for Reference {
     }
 
     async fn compact(&self, oldest: Revision) -> Result<()> {
+        yield_now().await;
         let mut state = self.shared.state.lock().unwrap();
         if oldest > state.revision {
             return Err(Error::FutureRevision { requested: oldest, current: state.revision });
@@ -209,6 +216,7 @@ impl ReferenceWatch {
 #[async_trait]
 impl Watch for ReferenceWatch {
     async fn next(&mut self) -> Result<Batch> {
+        yield_now().await;
         loop {
             // Marked as seen before looking, so that a commit in between wakes the wait below.
             self.newest.borrow_and_update();

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fixtures::{Random, gadget, gadgets, key, ledger, row, soon, watch_error, widgets, widgetsets};
+use super::fixtures::{
+    Random, check_expired, gadget, gadgets, key, ledger, row, soon, watch_error, widgets, widgetsets,
+};
 use super::follower::Follower;
 use super::session::Session;
 use crate::error::Error;
@@ -87,8 +89,12 @@ pub(super) async fn resumes_from_every_batch(store: Arc<dyn Store>) {
     let mut session = Session::new(store).await;
     write_some(&mut session).await;
     let (mut through, mut events) = (session.start, Vec::new());
-    let newest = session.store.revision().await.unwrap();
-    while through < newest {
+    let mut round = 0;
+    while round < 20 || through < session.model.newest() {
+        if round < 20 {
+            session.put(&key("ns", "a"), format!("{round}")).await;
+            round += 1;
+        }
         let mut follower = Follower::open(&*session.store, widgets().all(), through).await;
         follower.request_progress();
         soon("a batch", follower.next()).await.unwrap();
@@ -339,10 +345,6 @@ pub(super) async fn an_expired_revision_delivers_nothing(store: Arc<dyn Store>) 
     let oldest = session.model.newest();
     session.store.compact(oldest).await.unwrap();
     for range in [Prefix::everything(), widgets().all().clone(), widgets().namespace("none").unwrap()] {
-        super::fixtures::check_expired(
-            watch_error(&*session.store, &range, session.start).await,
-            session.start,
-            oldest,
-        );
+        check_expired(watch_error(&*session.store, &range, session.start).await, session.start, oldest);
     }
 }
