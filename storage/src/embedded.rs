@@ -358,7 +358,7 @@ impl From<LogError> for OpenError {
 /// Makes an empty store if there is none. Only done when a store is opened: a file that vanishes later is an error.
 fn create_if_missing(disk: &dyn Disk) -> Result<(), OpenError> {
     if disk.open().map_err(OpenError::Io)?.is_none() {
-        drop(Log::create(disk.create().map_err(OpenError::Io)?, State::new(Revision::ZERO))?);
+        drop(Log::create(disk.create().map_err(OpenError::Io)?, State::new(Revision::FIRST))?);
         disk.adopt().map_err(OpenError::Io)?;
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! How a value looks at rest: behind a version byte and two checksums, together with the key it belongs to.
 //!
 //! ```text
-//! byte   0        1..5       5..9          9..11       11..11+k  …
-//!        version  head CRC   payload CRC   key length  key       payload        (numbers: big end first)
+//! byte   0        1..5       5..9          9..13            13..15      15..15+k  …
+//!        version  head CRC   payload CRC   payload length   key length  key       payload    (numbers: big end first)
 //! ```
 //!
 //! The head's checksum covers everything before the payload and the context, which is what only the engine knows, such
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use crate::key::Key;
 
 const VERSION: u8 = 1;
-const HEAD: usize = 11;
+const HEAD: usize = 15;
 /// Where the bytes that the head's checksum covers begin.
 const CHECKED: usize = 5;
 
@@ -43,6 +43,7 @@ pub enum EnvelopeError {
 pub(crate) struct Head {
     pub(crate) key: Key,
     payload_at: usize,
+    payload_length: u32,
     payload_checksum: u32,
 }
 
@@ -50,10 +51,12 @@ pub(crate) struct Head {
 pub(crate) fn seal(context: &[u8], key: &Key, payload: &[u8]) -> Vec<u8> {
     let key = key.as_str().as_bytes();
     let key_length = u16::try_from(key.len()).expect("a validated key has few, short segments");
+    let payload_length = u32::try_from(payload.len()).expect("a validated value has at most a mebibyte");
     let mut sealed = Vec::with_capacity(HEAD + key.len() + payload.len());
     sealed.push(VERSION);
     sealed.extend([0; 4]);
     sealed.extend(crc32fast::hash(payload).to_be_bytes());
+    sealed.extend(payload_length.to_be_bytes());
     sealed.extend(key_length.to_be_bytes());
     sealed.extend(key);
     let checksum = head_checksum(context, &sealed[CHECKED..]);
@@ -66,7 +69,10 @@ pub(crate) fn seal(context: &[u8], key: &Key, payload: &[u8]) -> Vec<u8> {
 pub(crate) fn open(context: &[u8], sealed: &Bytes) -> Result<(Key, Bytes), EnvelopeError> {
     let head = open_head(context, sealed)?;
     let payload = sealed.slice(head.payload_at..);
-    if crc32fast::hash(&payload) != head.payload_checksum {
+    if payload.len() < head.payload_length as usize {
+        return Err(EnvelopeError::Short);
+    }
+    if payload.len() > head.payload_length as usize || crc32fast::hash(&payload) != head.payload_checksum {
         return Err(EnvelopeError::Payload);
     }
     Ok((head.key, payload))
@@ -77,7 +83,7 @@ pub(crate) fn open_head(context: &[u8], sealed: &[u8]) -> Result<Head, EnvelopeE
     let Some((head, rest)) = sealed.split_first_chunk::<HEAD>() else {
         return Err(EnvelopeError::Short);
     };
-    let [version, h0, h1, h2, h3, p0, p1, p2, p3, k0, k1] = *head;
+    let [version, h0, h1, h2, h3, p0, p1, p2, p3, l0, l1, l2, l3, k0, k1] = *head;
     if version != VERSION {
         return Err(EnvelopeError::Version(version));
     }
@@ -87,7 +93,9 @@ pub(crate) fn open_head(context: &[u8], sealed: &[u8]) -> Result<Head, EnvelopeE
         return Err(EnvelopeError::Head);
     }
     let key = Key::from_stored(key).map_err(|_| EnvelopeError::Key)?;
-    Ok(Head { key, payload_at, payload_checksum: u32::from_be_bytes([p0, p1, p2, p3]) })
+    let payload_checksum = u32::from_be_bytes([p0, p1, p2, p3]);
+    let payload_length = u32::from_be_bytes([l0, l1, l2, l3]);
+    Ok(Head { key, payload_at, payload_length, payload_checksum })
 }
 
 fn head_checksum(context: &[u8], checked: &[u8]) -> u32 {

@@ -259,11 +259,14 @@ impl fmt::Debug for Ledger {
 
 // Objects have a group, a resource, perhaps a namespace, and a name; rows have a ledger and at least one part.
 fn has_key_form(encoded: &str) -> bool {
-    let segments = |rest: &str| rest.split('/').count();
+    let is_api_name = |name: &str| api_name("key segment", name.as_bytes()).is_ok();
     if let Some(rest) = encoded.strip_prefix(OBJECTS) {
-        (3..=4).contains(&segments(rest))
+        let mut segments = rest.split('/');
+        let group = segments.next().is_some_and(|group| group == CORE_GROUP || is_api_name(group));
+        group && segments.next().is_some_and(is_api_name) && (1..=2).contains(&segments.count())
     } else if let Some(rest) = encoded.strip_prefix(LEDGERS) {
-        (2..=MAX_SEGMENTS).contains(&segments(rest))
+        let mut segments = rest.split('/');
+        segments.next().is_some_and(is_api_name) && (1..MAX_SEGMENTS).contains(&segments.count())
     } else {
         false
     }

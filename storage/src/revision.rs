@@ -8,8 +8,11 @@ use std::fmt;
 pub struct Revision(u64);
 
 impl Revision {
-    /// Before the first write.
+    /// Before anything. No store is ever at it: to clients, version 0 means "any".
     pub const ZERO: Self = Self(0);
+
+    /// Where a new store is before its first write.
+    pub(crate) const FIRST: Self = Self(1);
 
     /// The revision with this number.
     pub const fn new(number: u64) -> Self {

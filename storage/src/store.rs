@@ -49,7 +49,8 @@ pub trait Watch: Send {
     /// The next changes. May be dropped and called again without losing any. After an error the watch is over.
     async fn next(&mut self) -> Result<Batch>;
 
-    /// Asks for a batch soon, without events if there are none, so that the caller learns how far it has come.
+    /// Asks for a batch soon, without events if there are none, so that the caller learns how far it has come: at least
+    /// as far as the store was when this was called.
     fn request_progress(&mut self);
 }
 

@@ -12,7 +12,7 @@ use crate::revision::Revision;
 /// a lost update cannot be written down.
 ///
 /// A transaction writes at most one object of each resource: all its writes share one revision, and a watcher that
-/// resumes after the first of two would never see the second. Ledger rows are not watched and may be many.
+/// resumes after the first of two would never see the second. Ledger rows are not watched by clients and may be many.
 #[derive(Clone, Debug, Default)]
 pub struct Txn {
     pub(crate) guards: Vec<Guard>,

@@ -71,7 +71,7 @@ async fn a_revision_before_the_ring_expires_at_once() {
     let Err(Error::Expired { requested, oldest }) = cache.watch_objects(widgets().all(), Revision::new(3)) else {
         panic!("a watch began in a past that is not kept");
     };
-    assert_eq!((requested.get(), oldest.get()), (3, 15));
+    assert_eq!((requested.get(), oldest.get()), (3, 16));
     assert!(cache.watch_objects(widgets().all(), oldest).is_ok());
 }
 

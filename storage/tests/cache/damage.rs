@@ -31,7 +31,7 @@ async fn an_undecodable_object_is_told_apart() {
         assert_eq!((reported.records.len(), reported.damaged.len()), (2, 1));
         assert_eq!(reported.damaged[0].key, key("a", "bad"));
 
-        let mut watch = Store::watch(&cache, widgets().all(), Revision::ZERO).await.unwrap();
+        let mut watch = Store::watch(&cache, widgets().all(), Revision::new(1)).await.unwrap();
         let events = soon("the events", watch.next()).await.unwrap().events;
         assert!(matches!(&events[0].change, Change::Corrupt(CorruptFault::Undecodable(_))), "{events:?}");
     }

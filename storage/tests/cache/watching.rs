@@ -139,7 +139,7 @@ async fn a_state_and_the_watch_after_it_fit_together() {
 async fn a_watch_resumes_after_a_restart() {
     let disk = SimDisk::default();
     let mut mirror_state = BTreeMap::new();
-    let mut position = Revision::ZERO;
+    let mut position = Revision::new(1);
     for round in 0..5 {
         let store = Meddler::over(&disk).await;
         let cache = cache(&store, options()).await;

@@ -36,7 +36,7 @@ async fn a_full_disk_refuses_writes_and_nothing_else() {
     let disk = SimDisk::default();
     disk.set_capacity(Some(16 << 20));
     let store = open(&disk, 4 << 20).await;
-    let mut watch = store.watch(widgets().all(), Revision::ZERO).await.unwrap();
+    let mut watch = store.watch(widgets().all(), Revision::new(1)).await.unwrap();
     let began = Instant::now();
     let (filled, reason) = fill(&store).await;
     assert!(reason.contains("kept in reserve"), "{reason}");
