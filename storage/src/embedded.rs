@@ -188,7 +188,9 @@ impl Embedded {
             create_if_missing(&*options.disk)?;
             load(&options).map(|loaded| (loaded, options))
         });
-        let (loaded, options) = opening.await.map_err(|error| OpenError::Io(io::Error::other(error)))??;
+        // redb panics on pages that are damaged inside.
+        let damaged = |_| OpenError::Unusable { reason: "it is damaged inside".to_owned() };
+        let (loaded, options) = opening.await.map_err(damaged)??;
         let (requests, queue) = mpsc::channel(QUEUE);
         let view = View { state: loaded.state, index: loaded.index.clone(), log: loaded.log.reader()? };
         let progress = Progress { revision: view.state.revision, closed: false };

@@ -113,7 +113,6 @@ impl Writer {
             let group = self.collect(first);
             self.serve(group);
         }
-        self.engine.close();
     }
 
     /// The requests that wait, within the bounds of one commit.
@@ -295,6 +294,16 @@ impl Writer {
 
     fn now(&self) -> Duration {
         self.options.clock.now()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // redb panics on pages that are damaged inside. Nobody can tell what else is: nothing is written any more.
+            self.engine.set_trouble(Some("the writer failed, the data file may be damaged; restart".into()));
+        }
+        self.engine.close();
     }
 }
 

@@ -36,8 +36,17 @@ async fn child() {
     }
 }
 
-/// Starts the child, kills it after a while, and returns the last step it told of.
-fn run_and_kill(folder: &std::path::Path, after: Duration, early: bool) -> Option<(usize, Revision)> {
+/// When to kill a process.
+#[derive(Clone, Copy)]
+enum Kill {
+    /// So long after its start: often while it opens the store.
+    AfterStart(Duration),
+    /// So long after it told of its first step.
+    AfterFirstStep(Duration),
+}
+
+/// Starts the child, kills it, and returns the last step it told of.
+fn run_and_kill(folder: &std::path::Path, kill: Kill, early: bool) -> Option<(usize, Revision)> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "embedded::kill::child", "--nocapture"]).env(FOLDER, folder).stdout(Stdio::piped());
     if early {
@@ -45,6 +54,7 @@ fn run_and_kill(folder: &std::path::Path, after: Duration, early: bool) -> Optio
     }
     let mut child = command.spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
+    let (first_step_tx, first_step_rx) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
         let mut last = None;
         for line in output.lines().map_while(Result::ok) {
@@ -53,12 +63,20 @@ fn run_and_kill(folder: &std::path::Path, after: Duration, early: bool) -> Optio
                 // The last line may have been cut in two.
                 if let (Ok(steps), Ok(revision)) = (steps.parse(), revision.parse()) {
                     last = Some((steps, Revision::new(revision)));
+                    // Nobody may be waiting for it.
+                    let _ = first_step_tx.send(());
                 }
             }
         }
         last
     });
-    std::thread::sleep(after);
+    match kill {
+        Kill::AfterStart(after) => std::thread::sleep(after),
+        Kill::AfterFirstStep(after) => {
+            first_step_rx.recv_timeout(Duration::from_secs(30)).expect("the child does not work");
+            std::thread::sleep(after);
+        }
+    }
     child.kill().unwrap();
     child.wait().unwrap();
     reader.join().unwrap()
@@ -72,9 +90,12 @@ async fn kill_loops(loops: usize, early: bool) -> usize {
     let mut newest = Revision::ZERO;
     let mut steps = 0;
     let mut slowest = Duration::ZERO;
-    for _ in 0..loops {
-        let after = Duration::from_micros(random.below(60_000) as u64);
-        let told = run_and_kill(folder.path(), after, early);
+    for n in 0..loops {
+        let kill = match n % 2 {
+            0 => Kill::AfterStart(Duration::from_micros(random.below(60_000) as u64)),
+            _ => Kill::AfterFirstStep(Duration::from_micros(random.below(30_000) as u64)),
+        };
+        let told = run_and_kill(folder.path(), kill, early);
         let began = Instant::now();
         let store = open(folder.path(), false).await;
         slowest = slowest.max(began.elapsed());
