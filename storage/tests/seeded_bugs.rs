@@ -11,6 +11,10 @@ use bailiwick_storage::{Fault, Faults, Revision};
 #[path = "seeded_bugs/mistaken.rs"]
 mod mistaken;
 
+#[path = "support/backends.rs"]
+mod backends;
+
+use backends::{Cached, InEtcd, InFolder};
 use mistaken::{Mistake, Mistaken};
 
 fn reference(faults: Faults) -> Reference {
@@ -139,4 +143,59 @@ mistakes! {
         "compaction::again_and_again";
     the_future_is_forgotten: CompactFuture => "compaction::the_future_is_not_forgotten";
     a_compaction_ends_watches: CompactionEndsWatches => "compaction::a_watch_that_kept_up_goes_on";
+}
+
+/// The faults of the real engines and of the cache. Those of the disk and of restarts are with the tests of the disk.
+mod engines {
+    use bailiwick_storage::cache::OnDifference;
+
+    use super::*;
+
+    fn with(fault: Fault) -> Faults {
+        let faults = Faults::default();
+        faults.set(fault);
+        faults
+    }
+
+    async fn check_found<B: Backend>(fault: Fault, backend: impl Fn(Faults) -> B) {
+        let failure = first_failure(|| backend(with(fault))).await;
+        println!("{fault:?} is found by {failure:?}");
+        assert!(failure.is_some(), "no case finds {fault:?}");
+    }
+
+    /// A cache whose mistakes the cases must find by themselves, without the audit.
+    fn cached(faults: Faults) -> impl Backend {
+        let store = InFolder::new(&Faults::default());
+        Cached { on_difference: OnDifference::Report, faults, ..Cached::new(store) }
+    }
+
+    #[tokio::test]
+    async fn an_embedded_watch_that_drops_an_event() {
+        check_found(Fault::DropEvent, |faults| InFolder::new(&faults)).await;
+    }
+
+    #[tokio::test]
+    async fn an_embedded_watch_that_repeats_an_event() {
+        check_found(Fault::RepeatEvent, |faults| InFolder::new(&faults)).await;
+    }
+
+    #[tokio::test]
+    async fn a_cache_that_misses_a_deletion() {
+        check_found(Fault::MissDelete, cached).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_cache_that_reads_stale() {
+        check_found(Fault::StaleRead, cached).await;
+    }
+
+    #[tokio::test]
+    async fn an_etcd_watch_that_drops_an_event() {
+        check_found(Fault::DropEvent, |faults| InEtcd { faults }).await;
+    }
+
+    #[tokio::test]
+    async fn an_etcd_watch_that_repeats_an_event() {
+        check_found(Fault::RepeatEvent, |faults| InEtcd { faults }).await;
+    }
 }

@@ -64,6 +64,8 @@ pub struct Failure {
     pub error: io::ErrorKind,
     /// Whether only the one operation fails, or all from then on.
     pub lasting: bool,
+    /// Whether a write that fails leaves the first half of its bytes behind.
+    pub partial: bool,
 }
 
 #[derive(Default)]
@@ -125,12 +127,15 @@ impl SimDisk {
 
     fn perform(&self, place: Place, operation: Operation) -> io::Result<()> {
         let mut state = self.lock();
-        state.check_failure()?;
-        state.check_capacity(&operation)?;
-        state.file(place).apply(&operation);
-        if place == Place::Store {
-            state.trace.push(operation);
+        if let Some(Failure { error, partial, .. }) = state.due_failure() {
+            if let (true, Operation::Write { offset, data }) = (partial, operation) {
+                let data = data[..data.len() / 2].into();
+                state.carry_out(place, Operation::Write { offset, data });
+            }
+            return Err(error.into());
         }
+        state.check_capacity(&operation)?;
+        state.carry_out(place, operation);
         Ok(())
     }
 
@@ -206,20 +211,26 @@ impl State {
         }
     }
 
-    fn check_failure(&mut self) -> io::Result<()> {
-        let Some(failure) = &mut self.failure else {
-            return Ok(());
-        };
+    fn carry_out(&mut self, place: Place, operation: Operation) {
+        self.file(place).apply(&operation);
+        if place == Place::Store {
+            self.trace.push(operation);
+        }
+    }
+
+    /// The failure of the operation that is under way, if it is to fail.
+    fn due_failure(&mut self) -> Option<Failure> {
+        let failure = self.failure.as_mut()?;
         if failure.after > 0 {
             failure.after -= 1;
-            return Ok(());
+            return None;
         }
-        let error = failure.error;
-        if !failure.lasting {
+        let due = *failure;
+        if !due.lasting {
             self.failure = None;
         }
         self.failed += 1;
-        Err(error.into())
+        Some(due)
     }
 
     fn check_capacity(&self, operation: &Operation) -> io::Result<()> {

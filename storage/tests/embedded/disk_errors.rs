@@ -43,11 +43,17 @@ async fn check(disk: SimDisk, acknowledged: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// A failure of one operation that leaves nothing behind.
+fn failure(error: io::ErrorKind) -> DiskFailure {
+    DiskFailure { after: 0, error, lasting: false, partial: false }
+}
+
 /// Fails the `n`th operation for every `n` there is, until a run goes through.
-async fn fail_each(error: io::ErrorKind, lasting: bool) {
+async fn fail_each(failure: DiskFailure) {
+    let error = failure.error;
     for n in 0.. {
         let disk = SimDisk::default();
-        disk.fail(Some(DiskFailure { after: n, error, lasting }));
+        disk.fail(Some(DiskFailure { after: n, ..failure }));
         let acknowledged = steps_until_failure(&disk).await;
         if disk.failed() == 0 {
             assert_eq!(acknowledged, STEPS);
@@ -68,19 +74,31 @@ async fn fail_each(error: io::ErrorKind, lasting: bool) {
 /// an input/output error at any operation fails the write and nothing else.
 #[tokio::test]
 async fn an_io_error_anywhere_loses_nothing() {
-    fail_each(io::ErrorKind::Other, false).await;
+    fail_each(failure(io::ErrorKind::Other)).await;
 }
 
 /// a disk that fails for good at any operation loses nothing that was acknowledged.
 #[tokio::test]
 async fn a_dead_disk_loses_nothing() {
-    fail_each(io::ErrorKind::Other, true).await;
+    fail_each(DiskFailure { lasting: true, ..failure(io::ErrorKind::Other) }).await;
 }
 
 /// a full disk at any operation loses nothing that was acknowledged.
 #[tokio::test]
 async fn a_full_disk_anywhere_loses_nothing() {
-    fail_each(io::ErrorKind::StorageFull, false).await;
+    fail_each(failure(io::ErrorKind::StorageFull)).await;
+}
+
+/// a write that is cut short anywhere loses nothing that was acknowledged.
+#[tokio::test]
+async fn a_short_write_anywhere_loses_nothing() {
+    fail_each(DiskFailure { partial: true, ..failure(io::ErrorKind::WriteZero) }).await;
+}
+
+/// an interrupted call anywhere loses nothing that was acknowledged.
+#[tokio::test]
+async fn an_interruption_anywhere_loses_nothing() {
+    fail_each(failure(io::ErrorKind::Interrupted)).await;
 }
 
 /// after a failed sync nothing is acknowledged any more, though the disk would answer again; reads go on.
@@ -97,7 +115,7 @@ async fn a_failed_sync_is_never_taken_for_a_success() {
         let disk = SimDisk::from_image(disk.image());
         let store = open(&disk).await.unwrap();
         let mut sequence = Sequence::resume(&store).await.unwrap();
-        disk.fail(Some(DiskFailure { after, error: io::ErrorKind::Other, lasting: false }));
+        disk.fail(Some(DiskFailure { after, ..failure(io::ErrorKind::Other) }));
         let failed = sequence.step(&store).await;
         let Some(reason) = store.trouble().filter(|reason| reason.contains("syncing")) else {
             continue;
