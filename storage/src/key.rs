@@ -97,6 +97,12 @@ impl Key {
         Some(&self.0[..OBJECTS.len() + end + 1])
     }
 
+    /// The encoded form of every prefix that contains this key, shortest first.
+    pub(crate) fn prefixes(&self) -> impl Iterator<Item = &str> {
+        let ends = self.0.match_indices('/').map(|(at, _)| at + 1);
+        std::iter::once(0).chain(ends).map(|end| &self.0[..end])
+    }
+
     /// The last segment: an object's name.
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
@@ -168,6 +174,12 @@ impl Prefix {
 
     fn leaf(&self, part: &'static str, raw: &[u8]) -> Result<Key, KeyError> {
         Ok(Key(format!("{}{}", self.0, segment(part, raw)?).into()))
+    }
+}
+
+impl Borrow<str> for Prefix {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

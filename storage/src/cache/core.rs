@@ -22,7 +22,7 @@ use crate::store::{Batch, Change};
 pub(super) struct Core {
     snapshot: ArcSwap<Snapshot>,
     ring: RwLock<Ring>,
-    /// core --revision reached--> readers and watchers that wait; closed when the cache ends
+    /// core --revision reached--> readers that wait
     reached: watch::Sender<Reached>,
     metrics: CacheMetrics,
     /// In tests: what the cache and the store differ in.
@@ -99,14 +99,16 @@ impl Core {
         for event in &events {
             self.measure(event);
         }
-        self.ring_mut().extend(events, through);
+        let news = self.ring_mut().extend(events, through);
         self.publish(snapshot);
+        news.spread();
     }
 
     /// Replaces everything. Watchers that were open have fallen off.
     pub(super) fn replace(&self, draft: Draft) {
-        self.ring_mut().replace(draft.ring);
+        let news = self.ring_mut().replace(draft.ring);
         self.publish(draft.snapshot);
+        news.spread();
         self.metrics.resets.inc();
         self.measure_all();
     }
@@ -119,12 +121,15 @@ impl Core {
     pub(super) fn poison(&self, difference: String) {
         // Only the first difference counts: later ones follow from it.
         let _ = self.poison.set(difference);
-        self.wake();
+        let news = self.ring().everyone();
+        news.spread();
     }
 
     /// Ends all waiting.
     pub(super) fn close(&self) {
         self.reached.send_modify(|reached| reached.closed = true);
+        let news = self.ring().everyone();
+        news.spread();
     }
 
     fn publish(&self, snapshot: Snapshot) {
@@ -137,11 +142,7 @@ impl Core {
         self.metrics.ring_bytes.set(ring.bytes() as u64);
     }
 
-    fn wake(&self) {
-        self.reached.send_modify(|_| {});
-    }
-
-    fn ring_mut(&self) -> RwLockWriteGuard<'_, Ring> {
+    pub(super) fn ring_mut(&self) -> RwLockWriteGuard<'_, Ring> {
         self.ring.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,7 +175,8 @@ impl Draft {
     pub(super) fn apply(&mut self, maker: &mut Maker, batch: Batch) {
         let through = batch.through;
         let events = maker.apply(&mut self.snapshot, batch);
-        self.ring.extend(events, through);
+        // Nobody follows a ring that is not published.
+        self.ring.extend(events, through).spread();
     }
 }
 

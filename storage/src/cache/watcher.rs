@@ -22,7 +22,9 @@ pub struct Watcher {
     cursor: u64,
     /// Events up to here are not delivered: the caller has them, or asked to start later.
     position: Revision,
-    /// core --revision reached--> watcher
+    /// ring --there is something new in the range--> watcher; none once the watcher is being dropped
+    news: Option<watch::Receiver<()>>,
+    /// core --revision reached--> watcher, while it wants to know how far it has come
     reached: watch::Receiver<Reached>,
     progress_requested: bool,
 }
@@ -40,11 +42,12 @@ pub struct Delivery {
 
 impl Watcher {
     pub(super) fn new(cache: Arc<Inner>, prefix: Prefix, after: Revision) -> Result<Self> {
-        let cursor = cache.core.ring().cursor(after);
-        let cursor = cursor.map_err(|fell_off| Error::Expired { requested: after, oldest: fell_off.oldest })?;
+        let followed = cache.core.ring_mut().follow(&prefix, after);
+        let (cursor, news) =
+            followed.map_err(|fell_off| Error::Expired { requested: after, oldest: fell_off.oldest })?;
         let reached = cache.core.reached();
         cache.core.metrics().watchers.inc();
-        Ok(Self { cache, prefix, cursor, position: after, reached, progress_requested: false })
+        Ok(Self { cache, prefix, cursor, position: after, news: Some(news), reached, progress_requested: false })
     }
 
     /// Everything up to here has been delivered.
@@ -56,7 +59,8 @@ impl Watcher {
     pub async fn next(&mut self) -> Result<Delivery> {
         loop {
             // Marked as seen before looking: what comes after this line is noticed below.
-            let closed = self.reached.borrow_and_update().closed;
+            self.news.as_mut().ok_or(Error::Closed)?.mark_unchanged();
+            let closed = self.reached.borrow().closed;
             let delivery = self.step()?;
             if !delivery.events.is_empty() {
                 return Ok(delivery);
@@ -67,18 +71,26 @@ impl Watcher {
                     self.progress_requested = false;
                     return Ok(delivery);
                 }
-                self.cache.progress_wanted.notify_one();
-            }
-            if closed {
+                self.wait_for(newest).await?;
+            } else if closed {
                 return Err(Error::Closed);
+            } else {
+                self.news.as_mut().ok_or(Error::Closed)?.changed().await.map_err(|_| Error::Closed)?;
             }
-            self.reached.changed().await.map_err(|_| Error::Closed)?;
         }
     }
 
     /// Asks for a delivery soon, also if nothing happens.
     pub fn request_progress(&mut self) {
         self.progress_requested = true;
+    }
+
+    /// Waits until the cache has come to `revision`.
+    async fn wait_for(&mut self, revision: Revision) -> Result<()> {
+        self.cache.progress_wanted.notify_one();
+        let reached = self.reached.wait_for(|reached| reached.revision >= revision || reached.closed);
+        let reached = reached.await.map_err(|_| Error::Closed)?;
+        if reached.closed { Err(Error::Closed) } else { Ok(()) }
     }
 
     fn step(&mut self) -> Result<Delivery> {
@@ -98,6 +110,8 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
+        self.news = None;
+        self.cache.core.ring_mut().unfollow(&self.prefix);
         self.cache.core.metrics().watchers.dec();
     }
 }
