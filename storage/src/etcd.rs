@@ -2,6 +2,8 @@
 //!
 //! Nothing outside this module names etcd's client. Revisions are etcd's own plus the base that is fixed when the store
 //! is made, so that data can move here from another engine without versions going back.
+//!
+//! etcd 3.5.8 or newer is needed: older ones may tell a watch that it has come further than it has (issue 15220).
 
 mod backoff;
 mod commit;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use bailiwick_storage::etcd::Etcd;
 use bailiwick_storage::{At, Error, Store, Txn};
 use bailiwick_test_host as host;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::support::{Recorder, Writer, all, check_history, key, options, store};
+use crate::support::{PATIENCE, Recorder, Writer, all, check_history, key, options, store};
 
 /// A request is bounded by this; the rest is for a busy machine.
 const ANSWER_LIMIT: Duration = Duration::from_millis(4500);
@@ -28,10 +28,10 @@ async fn a_lost_connection_is_survived() {
         sleep(Duration::from_millis(300)).await;
         let silent = round % 2 == 0;
         if silent {
-            link.blackhole().await.unwrap()
+            link.blackhole().await.unwrap();
         } else {
-            link.cut().await.unwrap()
-        };
+            link.cut().await.unwrap();
+        }
         let lost = Instant::now();
         let read = far.get(&key("a"), At::Latest).await;
         assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
@@ -98,4 +98,51 @@ async fn a_watch_that_stands_still_stops_no_other() {
     for watch in still {
         assert_eq!(Recorder::start(watch).until(newest).await.len(), 24);
     }
+}
+
+/// R-06, for this engine: a call of `next` may be dropped at any time without losing anything, also while the watch is
+/// being resumed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dropped_call_loses_nothing() {
+    let etcd = host::Etcd::start().await.unwrap();
+    let link = etcd.link(0).await.unwrap();
+    let near = store(&etcd).await;
+    let far = Etcd::connect(options([link.endpoint()])).await.unwrap();
+    let start = near.revision().await.unwrap();
+    let mut watch = far.watch(&all(), start).await.unwrap();
+    link.delay(Duration::from_millis(5)).await.unwrap();
+    let writer = Writer::start(near.clone(), "a");
+    let cutting = tokio::spawn(async move {
+        for _ in 0..5 {
+            sleep(Duration::from_millis(700)).await;
+            link.cut().await.unwrap();
+            sleep(Duration::from_millis(100)).await;
+            link.delay(Duration::from_millis(5)).await.unwrap();
+        }
+        link
+    });
+    let (mut events, mut dropped, mut through) = (Vec::new(), 0, start);
+    let mut step = async |watch: &mut Box<dyn bailiwick_storage::Watch>| {
+        if let Ok(batch) = timeout(Duration::from_millis(1), watch.next()).await {
+            let batch = batch.unwrap();
+            assert!(batch.events.iter().all(|event| event.revision > through), "{batch:?} after {through}");
+            through = batch.through;
+            events.extend(batch.events);
+        } else {
+            dropped += 1;
+        }
+        through
+    };
+    while !cutting.is_finished() {
+        step(&mut watch).await;
+    }
+    let written = writer.stop().await;
+    let newest = near.revision().await.unwrap();
+    let end = Instant::now() + PATIENCE;
+    while step(&mut watch).await < newest {
+        watch.request_progress();
+        assert!(Instant::now() < end, "no news of {newest}");
+    }
+    check_history(&near, &events, &[written]).await;
+    assert!(dropped > 500, "{dropped}");
 }
