@@ -1,10 +1,12 @@
-//! Losing the connection: cut, and worse, silent.
+//! The connection: kept while nothing happens, cut, and worse, silent.
 
 use std::time::Duration;
 
 use bailiwick_storage::etcd::Etcd;
 use bailiwick_storage::{At, Error, Store, Txn};
 use bailiwick_test_host as host;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{PATIENCE, Recorder, Writer, all, check_history, key, options, store};
@@ -77,6 +79,36 @@ async fn a_write_whose_answer_is_lost_is_of_unknown_outcome() {
     assert!(matches!(outcome, Err(Error::OutcomeUnknown { .. })), "{outcome:?}");
     link.restore().await.unwrap();
     assert!(store(&etcd).await.get(&key("a"), At::Latest).await.unwrap().record.is_some(), "this one was made");
+}
+
+/// R-11, in part: etcd closes connections that are pinged too often; ours is not, however long nothing happens.
+#[tokio::test]
+async fn an_idle_watch_keeps_its_stream() {
+    let etcd = host::Etcd::start().await.unwrap();
+    let store = store(&etcd).await;
+    let start = store.revision().await.unwrap();
+    let mut recorders = Vec::new();
+    for _ in 0..3 {
+        recorders.push(Recorder::start(store.watch(&all(), start).await.unwrap()));
+    }
+    assert_eq!(streams_opened(&etcd).await, 3);
+    sleep(Duration::from_secs(25)).await;
+    let newest = store.commit(Txn::new().create(key("a"), "v")).await.unwrap();
+    for recorder in &mut recorders {
+        assert_eq!(recorder.until(newest).await.len(), 1);
+    }
+    assert_eq!(streams_opened(&etcd).await, 3);
+}
+
+/// How many watch streams etcd has ever seen.
+async fn streams_opened(etcd: &host::Etcd) -> u64 {
+    let mut connection = TcpStream::connect(etcd.member(0).metrics_address()).await.unwrap();
+    connection.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").await.unwrap();
+    let mut metrics = String::new();
+    connection.read_to_string(&mut metrics).await.unwrap();
+    let started = |line: &&str| line.starts_with("grpc_server_started_total{grpc_method=\"Watch\"");
+    let line = metrics.lines().find(started).unwrap();
+    line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
 /// R-10, in part: a watch that nobody reads does not stop the others on its connection.
