@@ -135,7 +135,8 @@ impl Etcd {
             layout,
             identity,
             patience: Patience { call: options.request_timeout, attempt },
-            compacted: AtomicI64::new(0),
+            // The first state, in which there is nothing yet.
+            compacted: AtomicI64::new(1),
             faults: options.faults,
         });
         let compactor = options.compaction.map(|age| {

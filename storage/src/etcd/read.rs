@@ -146,9 +146,10 @@ impl Engine {
         }
     }
 
-    /// The oldest revision that can be asked for, once etcd has said that `requested` cannot.
+    /// The error for a revision that is not kept, with the oldest that is. If etcd does not tell that in time it is the
+    /// oldest that may be.
     pub(super) async fn expired(&self, requested: Revision) -> Error {
-        let oldest = self.oldest_kept().await.map_or(Revision::ZERO, |oldest| self.identity.public(oldest));
+        let oldest = self.identity.public(self.oldest_kept().await);
         Error::Expired { requested, oldest: oldest.max(requested.next()) }
     }
 

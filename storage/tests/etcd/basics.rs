@@ -221,6 +221,11 @@ async fn the_base_is_kept_with_the_store() {
     let created = store.commit(Txn::new().create(key("a"), "1")).await.unwrap();
     let updated = store.commit(Txn::new().update(key("a"), "2", created)).await.unwrap();
 
+    for before in [Revision::ZERO, Revision::new(999_999)] {
+        let error = store.watch(&all(), before).await.map(|_| ()).unwrap_err();
+        assert!(matches!(error, Error::Expired { oldest, .. } if oldest.get() == 1_000_001), "{error:?}");
+    }
+
     // The base is the store's, not the options'.
     let again = Etcd::connect(options(etcd.endpoints())).await.unwrap();
     assert_eq!(again.revision().await.unwrap(), updated);
