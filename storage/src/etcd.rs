@@ -2,6 +2,8 @@
 //!
 //! Nothing outside this module names etcd's client. Revisions are etcd's own plus the base that is fixed when the store
 //! is made, so that data can move here from another engine without versions going back.
+//!
+//! etcd 3.5.8 or newer is needed: older ones may tell a watch that it has come further than it has (issue 15220).
 
 mod backoff;
 mod commit;
@@ -133,7 +135,8 @@ impl Etcd {
             layout,
             identity,
             patience: Patience { call: options.request_timeout, attempt },
-            compacted: AtomicI64::new(0),
+            // The first state, in which there is nothing yet.
+            compacted: AtomicI64::new(1),
             faults: options.faults,
         });
         let compactor = options.compaction.map(|age| {

@@ -28,12 +28,12 @@ impl Engine {
         let floor = self.identity.floor();
         let answer = self.send(self.translate(&txn)).await.map_err(failed)?;
         let succeeded = answer.succeeded();
-        let (header, ranges) = take_apart(answer).map_err(failed)?;
+        let (header, ranges) = take_apart(answer).map_err(|failure| failed(Failure::Lost(failure.to_string())))?;
         self.identity.observe(header.cluster, header.revision)?;
+        self.identity.observe_newest(floor, header.revision)?;
         if succeeded {
             return Ok(self.identity.public(header.revision));
         }
-        self.identity.observe_newest(floor, header.revision)?;
         Err(self.conflict(&txn.guards, ranges)?)
     }
 
@@ -71,7 +71,8 @@ impl Engine {
 
     async fn send(&self, txn: EtcdTxn) -> Result<TxnResponse, Failure> {
         let deadline = Instant::now() + self.patience.call;
-        let mut members_left = self.members.len();
+        // Every member once, and one of them again with a new token.
+        let mut attempts_left = self.members.len() + 1;
         loop {
             let line = self.members.line(Purpose::Requests);
             // Until there is a client nothing is sent, so a failure up to here is no doubt about the outcome.
@@ -92,8 +93,8 @@ impl Engine {
             if matches!(failure, Failure::StaleToken(_)) {
                 let _ = timeout_at(deadline, line.renew_token()).await;
             }
-            members_left -= 1;
-            if failure.is_ambiguous() || !failure.is_passing() || members_left == 0 || Instant::now() >= deadline {
+            attempts_left -= 1;
+            if failure.is_ambiguous() || !failure.is_passing() || attempts_left == 0 || Instant::now() >= deadline {
                 return Err(failure);
             }
         }

@@ -75,8 +75,8 @@ impl Engine {
         }
     }
 
-    /// The oldest revision of etcd that is kept, if etcd tells in time. etcd tells it only to a watch that asks for more.
-    pub(super) async fn oldest_kept(&self) -> Option<i64> {
+    /// The oldest revision of etcd that is kept, as far as known. etcd tells it only to a watch that asks for more.
+    pub(super) async fn oldest_kept(&self) -> i64 {
         let line = self.members.line(Purpose::Watches);
         let ask = async {
             let options = WatchOptions::new().with_start_revision(1);
@@ -94,7 +94,7 @@ impl Engine {
         if let Ok(Ok(oldest)) = timeout(self.patience.attempt, ask).await {
             self.note_compacted(oldest);
         }
-        Some(self.compacted.load(Ordering::Relaxed)).filter(|oldest| *oldest > 0)
+        self.compacted.load(Ordering::Relaxed)
     }
 
     /// Remembers that etcd has forgotten what is older than `oldest`.

@@ -58,6 +58,15 @@ struct Answer {
     range: PbRangeResponse,
 }
 
+/// What one attempt to read came to.
+enum Reading {
+    Done(Answer),
+    /// The revision has not been reached.
+    TooEarly,
+    /// The member is so far behind that it does not know the store.
+    Lagging,
+}
+
 impl Engine {
     /// The newest revision, from a member that has asked the leader, and proof that this still is our store.
     pub(super) async fn newest(&self) -> Result<Revision> {
@@ -137,10 +146,10 @@ impl Engine {
         }
     }
 
-    /// The oldest revision that can be asked for, once etcd has said that `requested` cannot.
+    /// The error for a revision that is not kept, with the oldest that is. If etcd does not tell that in time it is the
+    /// oldest that may be.
     pub(super) async fn expired(&self, requested: Revision) -> Error {
-        // Where nothing has been forgotten, history begins with etcd's own first revision.
-        let oldest = self.identity.public(self.oldest_kept().await.unwrap_or(1));
+        let oldest = self.identity.public(self.oldest_kept().await);
         Error::Expired { requested, oldest: oldest.max(requested.next()) }
     }
 
@@ -195,13 +204,16 @@ impl Engine {
     }
 
     /// Reads, and waits a little for a revision that is still to come.
-    async fn read(&self, view: View, operation: impl Fn(GetOptions) -> TxnOp) -> Result<Answer> {
+    async fn read(&self, mut view: View, operation: impl Fn(GetOptions) -> TxnOp) -> Result<Answer> {
         let patience_ends = Instant::now() + FUTURE_WAIT;
         loop {
             match self.read_once(view, &operation).await? {
-                Some(answer) if answer.header.revision >= view.at_least => return Ok(answer),
-                _ if Instant::now() + FUTURE_POLL < patience_ends => sleep(FUTURE_POLL).await,
-                _ => {
+                Reading::Done(answer) if answer.header.revision >= view.at_least => return Ok(answer),
+                Reading::Lagging => view.consistency = Consistency::Linearizable,
+                Reading::Done(_) | Reading::TooEarly if Instant::now() + FUTURE_POLL < patience_ends => {
+                    sleep(FUTURE_POLL).await;
+                }
+                Reading::Done(_) | Reading::TooEarly => {
                     let current = self.newest().await?;
                     return Err(Error::FutureRevision { requested: view.requested, current });
                 }
@@ -209,8 +221,7 @@ impl Engine {
         }
     }
 
-    /// Reads; `None` if the revision has not been reached.
-    async fn read_once(&self, view: View, operation: impl Fn(GetOptions) -> TxnOp) -> Result<Option<Answer>> {
+    async fn read_once(&self, view: View, operation: impl Fn(GetOptions) -> TxnOp) -> Result<Reading> {
         self.identity.check()?;
         let floor = self.identity.floor();
         let options = match view.consistency {
@@ -228,7 +239,7 @@ impl Engine {
             .await;
         let (header, mut ranges) = match answer.and_then(take_apart) {
             Ok(answer) => answer,
-            Err(Failure::Future) => return Ok(None),
+            Err(Failure::Future) => return Ok(Reading::TooEarly),
             Err(Failure::Compacted) => return Err(self.expired(view.requested).await),
             Err(failure) => return Err(unavailable(failure)),
         };
@@ -243,14 +254,11 @@ impl Engine {
                 self.identity.verify(record)?;
                 self.identity.observe_newest(floor, header.revision)?;
             }
-            // A member that lags may not have the record yet; one that does not may answer instead.
-            Consistency::Serializable if !self.identity.matches(record) => {
-                self.verify().await?;
-                return Ok(None);
-            }
+            // Only the newest state can prove that the store is another.
+            Consistency::Serializable if !self.identity.matches(record) => return Ok(Reading::Lagging),
             Consistency::Serializable => {}
         }
-        Ok(Some(Answer { header, range }))
+        Ok(Reading::Done(Answer { header, range }))
     }
 }
 
@@ -279,3 +287,6 @@ fn next_page(last: &[PbKeyValue]) -> i64 {
     let mean = bytes / last.len().max(1) + 1;
     i64::try_from(PAGE_BYTES / mean).unwrap_or(LARGEST_PAGE).clamp(1, LARGEST_PAGE)
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,7 +101,7 @@ impl Failure {
         let text = describe(error);
         if sources(error).any(is_tls_failure) {
             Self::Tls(text)
-        } else if sources(error).any(|source| source.is::<ConnectError>()) {
+        } else if sources(error).any(<dyn StdError>::is::<ConnectError>) {
             Self::NotDone(text)
         } else {
             Self::Lost(text)

@@ -53,6 +53,8 @@ pub(super) struct EtcdWatch {
     wanted: bool,
     state: State,
     backoff: Backoff,
+    /// Why the last stream is no more, or could not be opened.
+    trouble: Option<Failure>,
     /// For [`Fault::DropEvent`].
     events: usize,
 }
@@ -116,11 +118,15 @@ impl EtcdWatch {
         let range = engine.layout.range(prefix);
         let patience = engine.patience.call;
         let state = State::Waiting(Instant::now());
-        let mut watch = Self { engine, range, cursor, wanted: false, state, backoff: Backoff::default(), events: 0 };
+        let mut watch =
+            Self { engine, range, cursor, wanted: false, state, backoff: Backoff::default(), trouble: None, events: 0 };
         match timeout(patience, watch.ready()).await {
             Ok(Ok(())) => Ok(watch),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(Error::Unavailable { reason: "etcd did not accept the watch in time".into() }),
+            Err(_) => {
+                let trouble = watch.trouble.unwrap_or_else(|| Failure::Lost("no answer".to_owned()));
+                Err(Error::Unavailable { reason: format!("etcd does not accept the watch: {trouble}").into() })
+            }
         }
     }
 
@@ -137,16 +143,17 @@ impl EtcdWatch {
                 }
                 State::Opening(stream) => match stream.await {
                     Ok(stream) => self.state = State::Open(Box::new(stream)),
-                    Err(Broken::For(failure)) => self.lose(&failure),
+                    Err(Broken::For(failure)) => self.lose(failure),
                     Err(Broken::Forever(error)) => self.state = State::Over(error),
                 },
             }
         }
     }
 
-    fn lose(&mut self, failure: &Failure) {
+    fn lose(&mut self, failure: Failure) {
         tracing::debug!(%failure, cursor = self.cursor, "a watch on etcd broke and will be resumed");
         self.state = State::Waiting(Instant::now() + self.backoff.next());
+        self.trouble = Some(failure);
     }
 
     /// Waits for one message.
@@ -257,7 +264,7 @@ impl Watch for EtcdWatch {
                         // A question that went unanswered is still a question.
                         self.wanted |= stream.asked.is_some();
                     }
-                    self.lose(&failure);
+                    self.lose(failure);
                     continue;
                 }
                 Ok(Heard::Compacted(oldest)) => {

@@ -95,12 +95,13 @@ async fn the_largest_transaction_fits_and_its_events_come_together() {
     let batch = watch.next().await.unwrap();
     assert_eq!((batch.through, batch.events.len()), (revision, 100));
 
-    // More than etcd sends in one message, and revisions that do not end where a message does.
+    // More than etcd sends in one message, and in such pieces that messages end in the middle of revisions.
     let mut at = revision;
     for round in 0..20 {
         let name = format!("big-{round}");
         let row = ledger.row(&["y"], &name).unwrap();
-        at = store.commit(Txn::new().create(key(&name), vec![round; 900_000]).create(row, "r")).await.unwrap();
+        let txn = Txn::new().create(row, vec![round; 300_000]).create(key(&name), vec![round; 900_000]);
+        at = store.commit(txn).await.unwrap();
     }
     let mut late = store.watch(&Prefix::everything(), revision).await.unwrap();
     for watch in [&mut watch, &mut late] {
@@ -191,6 +192,8 @@ async fn a_revision_from_the_future_is_waited_for() {
     let error = store.list(&all(), ListOptions::at(At::Exact(requested))).await.unwrap_err();
     assert!(matches!(error, Error::FutureRevision { current: now, .. } if now == current), "{error:?}");
 
+    let mut never = store.watch(&all(), Revision::new(u64::MAX)).await.unwrap();
+    assert!(timeout(Duration::from_millis(500), never.next()).await.is_err());
     let mut watch = store.watch(&all(), requested).await.unwrap();
     watch.request_progress();
     assert!(timeout(Duration::from_millis(500), watch.next()).await.is_err(), "nothing has been reached");
@@ -217,6 +220,11 @@ async fn the_base_is_kept_with_the_store() {
     assert!(start.get() > 1_000_000, "{start}");
     let created = store.commit(Txn::new().create(key("a"), "1")).await.unwrap();
     let updated = store.commit(Txn::new().update(key("a"), "2", created)).await.unwrap();
+
+    for before in [Revision::ZERO, Revision::new(999_999)] {
+        let error = store.watch(&all(), before).await.map(|_| ()).unwrap_err();
+        assert!(matches!(error, Error::Expired { oldest, .. } if oldest.get() == 1_000_001), "{error:?}");
+    }
 
     // The base is the store's, not the options'.
     let again = Etcd::connect(options(etcd.endpoints())).await.unwrap();

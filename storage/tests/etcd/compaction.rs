@@ -145,8 +145,7 @@ async fn of_several_replicas_one_compacts() {
     }
     let store = store(&etcd).await;
     let mut last = store.commit(Txn::new().create(key("a"), "0")).await.unwrap();
-    sleep(Duration::from_millis(500)).await;
-    assert_eq!(turns(&etcd).await, 1, "each has noted the revision, and one of them has the turn");
+    settle(&etcd, 1).await;
     let first = last;
     for round in 1..=3 {
         for number in 0..5 {
@@ -154,8 +153,7 @@ async fn of_several_replicas_one_compacts() {
         }
         assert!(store.get(&key("a"), At::Exact(last)).await.is_ok());
         clock.0.fetch_add(1, Ordering::SeqCst);
-        sleep(Duration::from_millis(500)).await;
-        assert_eq!(turns(&etcd).await, 1 + round, "one turn for each age that passes");
+        settle(&etcd, 1 + round).await;
     }
     let gone = store.get(&key("a"), At::Exact(first)).await;
     assert!(matches!(gone, Err(Error::Expired { .. })), "{gone:?}");
@@ -166,6 +164,17 @@ async fn of_several_replicas_one_compacts() {
     clock.0.fetch_add(1, Ordering::SeqCst);
     sleep(Duration::from_millis(300)).await;
     assert_eq!(turns(&etcd).await, 4);
+}
+
+/// Waits for a turn to be taken, and makes sure that no other is: there is one for each age that passes.
+async fn settle(etcd: &host::Etcd, expected: u64) {
+    let start = Instant::now();
+    while turns(etcd).await < expected {
+        assert!(start.elapsed() < PATIENCE, "turn {expected} is not taken");
+        sleep(Duration::from_millis(50)).await;
+    }
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(turns(etcd).await, expected);
 }
 
 /// How many turns there have been.

@@ -125,6 +125,8 @@ async fn authentication_by_password() {
     assert!(store.get(&key("a"), At::Latest).await.is_ok());
     let mut later = Recorder::start(store.watch(&all(), created).await.unwrap());
     assert_eq!(later.until(updated).await.len(), 1);
+    etcd.etcdctl(["role", "add", "yet-another"]).await.unwrap();
+    store.commit(Txn::new().update(key("a"), "3", updated)).await.unwrap();
 
     for (options, text) in [
         (with_user("bailiwick", "wrong"), "invalid user ID or password"),

@@ -52,3 +52,33 @@ async fn sixty_seconds_without_etcd() {
     }
     assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
 }
+
+/// without a majority what is at hand can still be read; nothing else can, and nothing is written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_majority_only_what_is_at_hand_is_read() {
+    let etcd = host::Etcd::options().members(3).start().await.unwrap();
+    let store = store(&etcd).await;
+    let last = store.commit(Txn::new().create(key("a"), "0")).await.unwrap();
+    // All members have it before two of them go.
+    sleep(Duration::from_millis(500)).await;
+    let leader = etcd.leader().await.unwrap();
+    etcd.member(leader).kill().await.unwrap();
+    etcd.member((leader + 1) % 3).kill().await.unwrap();
+
+    let found = store.get(&key("a"), At::Any).await.unwrap();
+    assert_eq!(found.record.unwrap().revision, last);
+    for at in [At::Latest, At::Exact(last)] {
+        let asked = Instant::now();
+        let read = store.get(&key("a"), at).await;
+        assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    }
+    let write = store.commit(Txn::new().update(key("a"), "1", last)).await;
+    assert!(matches!(write, Err(Error::OutcomeUnknown { .. } | Error::Unavailable { .. })), "{write:?}");
+
+    etcd.member(leader).start().await.unwrap();
+    etcd.wait_ready().await.unwrap();
+    let record = store.get(&key("a"), At::Latest).await.unwrap().record.unwrap();
+    // The lost write may come through now, or never.
+    assert!(record.value == "0" || record.value == "1", "{record:?}");
+}

@@ -10,7 +10,7 @@ use bailiwick_storage::{At, Change, Error, Event, Key, ListOptions, Prefix, Reso
 use bailiwick_test_host as host;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long anything may take before a test gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -118,8 +118,11 @@ pub(crate) struct Writer {
 pub(crate) struct Written {
     /// Acknowledged writes: the value, or `None` for a deletion.
     pub(crate) acknowledged: BTreeMap<Revision, (Key, Option<String>)>,
-    /// Values whose fate the writer was not told.
-    pub(crate) unknown: usize,
+    /// Writes whose fate the writer was not told. Each may have been made, then or later: a member that stood still
+    /// goes on with what it had been sent.
+    pub(crate) unknown: Vec<(Key, Option<String>)>,
+    /// Those that were made after the writer had looked and not found them.
+    pub(crate) late: usize,
     /// Writes that certainly did not happen.
     pub(crate) unavailable: usize,
     /// The longest time without an acknowledged write.
@@ -132,27 +135,37 @@ impl Writer {
         let (stopped, key) = (stop.clone(), key(name));
         let task = tokio::spawn(async move {
             let mut written = Written::default();
-            let (mut seen, mut count) = (None, 0_u64);
-            let mut last = tokio::time::Instant::now();
+            let (mut known, mut count) = (Known { record: None, at: Revision::ZERO }, 0_u64);
+            let mut last = Instant::now();
             while !stopped.load(Ordering::Relaxed) {
                 count += 1;
+                let seen = known.record.as_ref().map(|(revision, _)| *revision);
                 let value = (count % 7 != 0 || seen.is_none()).then(|| format!("{key}={count}"));
-                let txn = match (&value, seen) {
-                    (Some(value), None) => Txn::new().create(key.clone(), value.clone()),
-                    (Some(value), Some(seen)) => Txn::new().update(key.clone(), value.clone(), seen),
-                    (None, seen) => Txn::new().delete(key.clone(), seen.unwrap()),
+                let txn = match (value.clone(), seen) {
+                    (Some(value), None) => Txn::new().create(key.clone(), value),
+                    (Some(value), Some(seen)) => Txn::new().update(key.clone(), value, seen),
+                    (None, Some(seen)) => Txn::new().delete(key.clone(), seen),
+                    (None, None) => unreachable!("only what exists is deleted"),
                 };
                 match store.commit(txn).await {
                     Ok(revision) => {
-                        seen = value.is_some().then_some(revision);
+                        known = Known { record: value.clone().map(|value| (revision, value)), at: revision };
                         written.acknowledged.insert(revision, (key.clone(), value));
                         written.longest_gap = written.longest_gap.max(last.elapsed());
-                        last = tokio::time::Instant::now();
+                        last = Instant::now();
                     }
                     Err(Error::Unavailable { .. }) => written.unavailable += 1,
                     Err(Error::OutcomeUnknown { .. }) => {
-                        written.unknown += 1;
-                        seen = current(&store, &key).await;
+                        written.unknown.push((key.clone(), value));
+                        known = Known::read(&store, &key).await;
+                    }
+                    // Nobody else writes this key, so this must be one of the unknown writes, made since the last look.
+                    Err(Error::Conflict(conflict)) => {
+                        assert!(conflict.actual.is_none_or(|actual| actual > known.at), "{conflict}: a stale read");
+                        known = Known::read(&store, &key).await;
+                        let made = (key.clone(), known.record.as_ref().map(|(_, value)| value.clone()));
+                        assert!(written.unknown.contains(&made), "{conflict}: {made:?} was never tried");
+                        written.late += 1;
                     }
                     Err(error) => panic!("{error}"),
                 }
@@ -169,19 +182,32 @@ impl Writer {
     }
 }
 
-/// When a key was last written, for as long as it takes to learn that.
-async fn current(store: &Etcd, key: &Key) -> Option<Revision> {
-    loop {
-        match store.get(key, At::Latest).await {
-            Ok(found) => return found.record.map(|record| record.revision),
-            Err(Error::Unavailable { .. }) => sleep(Duration::from_millis(20)).await,
-            Err(error) => panic!("{error}"),
+/// What a writer knows of its key.
+struct Known {
+    record: Option<(Revision, String)>,
+    /// When it was so.
+    at: Revision,
+}
+
+impl Known {
+    /// Looks, for as long as it takes to learn.
+    async fn read(store: &Etcd, key: &Key) -> Self {
+        loop {
+            match store.get(key, At::Latest).await {
+                Ok(found) => {
+                    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+                    let record = found.record.map(|record| (record.revision, text(&record.value)));
+                    return Self { record, at: found.revision };
+                }
+                Err(Error::Unavailable { .. }) => sleep(Duration::from_millis(20)).await,
+                Err(error) => panic!("{error}"),
+            }
         }
     }
 }
 
-/// Checks that `events` tell exactly what happened: every acknowledged write once, at its revision, and together they
-/// make the state that is listed now.
+/// Checks that `events` tell exactly what happened: every acknowledged write once, at its revision; nothing else but
+/// writes of unknown outcome; and together they make the state that is listed now.
 pub(crate) async fn check_history(store: &Etcd, events: &[Event], written: &[Written]) {
     let mut by_revision = BTreeMap::new();
     for event in events {
@@ -195,6 +221,15 @@ pub(crate) async fn check_history(store: &Etcd, events: &[Event], written: &[Wri
             (Change::Delete, None) => {}
             (change, value) => panic!("{value:?} was acknowledged, but {change:?} happened"),
         }
+    }
+    for event in events {
+        let value = match &event.change {
+            Change::Put(value) => Some(String::from_utf8_lossy(value).into_owned()),
+            Change::Delete | Change::Corrupt(_) => None,
+        };
+        let acknowledged = written.iter().any(|written| written.acknowledged.contains_key(&event.revision));
+        let made = (event.key.clone(), value);
+        assert!(acknowledged || written.iter().any(|written| written.unknown.contains(&made)), "who did {event:?}?");
     }
     let mut state = BTreeMap::new();
     for event in events {
