@@ -47,7 +47,7 @@ use crate::fault::{Fault, Faults};
 use crate::key::{Key, Prefix};
 use crate::metrics::Metrics;
 use crate::revision::Revision;
-use crate::store::{At, Damage, Damaged, ListOptions, Lookup, Page, Record, Store, Watch};
+use crate::store::{At, Damaged, ListOptions, Lookup, Page, Record, Store, Values, Watch};
 use crate::txn::Txn;
 
 /// How long a read waits for the cache to reach a revision.
@@ -210,7 +210,12 @@ impl Store for Cache {
             Page { revision, records: Vec::with_capacity(found.objects.len()), remaining, damaged: Vec::new() };
         for object in found.objects {
             match object.fault() {
-                Some(fault) if options.damage == Damage::Report => page.damaged.push(Damaged {
+                _ if options.values == Values::Omitted => page.records.push(Record {
+                    key: object.key().clone(),
+                    revision: object.revision(),
+                    value: Bytes::new(),
+                }),
+                Some(fault) if options.values == Values::Whole => page.damaged.push(Damaged {
                     key: object.key().clone(),
                     revision: object.revision(),
                     fault: fault.clone(),
@@ -291,7 +296,7 @@ impl Inner {
     }
 
     async fn list_stored(&self, prefix: &Prefix, options: &ListOptions) -> Result<ObjectPage> {
-        let page = self.store.list(prefix, ListOptions { damage: Damage::Report, ..options.clone() }).await?;
+        let page = self.store.list(prefix, ListOptions { values: Values::Whole, ..options.clone() }).await?;
         let records = page.records.into_iter().map(|record| self.object(record.key, record.revision, Ok(record.value)));
         let damaged =
             page.damaged.into_iter().map(|damaged| self.object(damaged.key, damaged.revision, Err(damaged.fault)));

@@ -49,7 +49,8 @@ pub enum Error {
         /// What happened.
         reason: Arc<str>,
     },
-    /// The connection was lost while a write was under way: it may have happened or not. Read before trying again.
+    /// The connection was lost while a write was under way: it may have happened, or not, or may still happen. Read
+    /// before trying again, and do not take what was not found for what will never be there.
     #[error("the outcome of the write is not known: {reason}")]
     OutcomeUnknown {
         /// What happened.

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The longest segment in bytes. Kubernetes caps most names at 253; RBAC names have no cap of their own.
 pub const MAX_SEGMENT_BYTES: usize = 512;
 
+/// The longest key in bytes. A transaction carries each key several times, and must fit into etcd's largest request.
+pub const MAX_KEY_BYTES: usize = 1_088;
+
 /// The most segments a key may have after its area.
 pub const MAX_SEGMENTS: usize = 8;
 
@@ -70,6 +73,9 @@ pub enum SegmentFault {
     /// A group or resource that is not made of lower-case letters, digits, `-` and `.`.
     #[error("must consist of lower-case letters, digits, '-' and '.', and begin with a letter or digit")]
     NotAnApiName,
+    /// It makes the key longer than [`MAX_KEY_BYTES`].
+    #[error("makes the key longer than {MAX_KEY_BYTES} bytes")]
+    KeyTooLong,
     /// Too few, too many, or of no known area.
     #[error("does not have the form of a key")]
     Form,
@@ -78,6 +84,13 @@ pub enum SegmentFault {
 // === impl Key ===
 
 impl Key {
+    fn new(encoded: String, part: &'static str, raw: &[u8]) -> Result<Self, KeyError> {
+        if encoded.len() > MAX_KEY_BYTES {
+            return Err(fault(part, raw, SegmentFault::KeyTooLong));
+        }
+        Ok(Self(encoded.into()))
+    }
+
     /// The encoded form.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -165,7 +178,7 @@ impl Prefix {
         if !has_key_form(&encoded) {
             return Err(fault("key", relative, SegmentFault::Form));
         }
-        Ok(Key(encoded.into()))
+        Key::new(encoded, "key", relative)
     }
 
     fn child(&self, part: &'static str, raw: &[u8]) -> Result<Self, KeyError> {
@@ -173,7 +186,7 @@ impl Prefix {
     }
 
     fn leaf(&self, part: &'static str, raw: &[u8]) -> Result<Key, KeyError> {
-        Ok(Key(format!("{}{}", self.0, segment(part, raw)?).into()))
+        Key::new(format!("{}{}", self.0, segment(part, raw)?), part, raw)
     }
 }
 

@@ -76,18 +76,20 @@ pub struct ListOptions {
     pub after: Option<Key>,
     /// The most records to return.
     pub limit: Option<NonZeroUsize>,
-    /// What to do about values that are damaged.
-    pub damage: Damage,
+    /// Which values it returns.
+    pub values: Values,
 }
 
-/// What a list does about damaged values.
+/// Which values a list returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Damage {
-    /// The list fails: a list that leaves something out without a word is worse than none.
+pub enum Values {
+    /// All. If one is damaged the list fails: one that leaves something out without a word is worse than none.
     #[default]
-    Refuse,
-    /// They are told apart in [`Page::damaged`].
-    Report,
+    All,
+    /// Those that are whole. The others are told apart in [`Page::damaged`].
+    Whole,
+    /// None: only keys and revisions. Damage is not looked for.
+    Omitted,
 }
 
 /// A stored value.
@@ -119,7 +121,7 @@ pub struct Page {
     pub records: Vec<Record>,
     /// How many records of the range follow those returned.
     pub remaining: usize,
-    /// Keys whose values are damaged; only with [`Damage::Report`].
+    /// Keys whose values are damaged; only with [`Values::Whole`].
     pub damaged: Vec<Damaged>,
 }
 
@@ -175,7 +177,7 @@ impl ListOptions {
 
     /// Everything in the range, in the state `at`.
     pub fn at(at: At) -> Self {
-        Self { at, after: None, limit: None, damage: Damage::Refuse }
+        Self { at, after: None, limit: None, values: Values::All }
     }
 
     /// No more than `limit` records.

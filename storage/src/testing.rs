@@ -250,6 +250,7 @@ macro_rules! __contract_cases {
                 a_mark_outside_the_range
                 a_range_of_many_records
                 nothing_is_damaged
+                values_can_be_left_out
             }
             watch {
                 delivers_what_comes

@@ -9,7 +9,7 @@ use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::key::{Key, Prefix};
 use crate::revision::Revision;
-use crate::store::{At, Damage, ListOptions};
+use crate::store::{At, ListOptions, Values};
 
 /// How many keys are compared at once.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
@@ -66,13 +66,11 @@ pub(super) async fn compare(cache: &Inner) -> Result<Option<String>, Error> {
     let revision = snapshot.revision();
     let everything = Prefix::everything();
     let mut options = ListOptions::at(At::Exact(revision)).limit(PAGE);
-    options.damage = Damage::Report;
+    options.values = Values::Omitted;
     loop {
         let page = cache.store.list(&everything, options.clone()).await?;
-        let records = page.records.into_iter().map(|record| (record.key, record.revision));
-        let damaged = page.damaged.into_iter().map(|damaged| (damaged.key, damaged.revision));
-        let mut stored: Vec<(Key, Revision)> = records.chain(damaged).collect();
-        stored.sort_unstable();
+        let stored: Vec<(Key, Revision)> =
+            page.records.into_iter().map(|record| (record.key, record.revision)).collect();
         let last = stored.last().map(|(key, _)| key.clone()).filter(|_| page.remaining > 0);
         if let Some(difference) = compare_page(&snapshot, options.after.as_ref(), last.as_ref(), &stored) {
             return Ok(Some(format!("at revision {revision}: {difference}")));

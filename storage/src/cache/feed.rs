@@ -16,7 +16,7 @@ use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::key::Prefix;
 use crate::revision::Revision;
-use crate::store::{At, Damage, ListOptions, Store, Watch};
+use crate::store::{At, ListOptions, Store, Values, Watch};
 
 /// How many objects are read at once.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
@@ -126,7 +126,7 @@ impl Feed {
 
     async fn list(&mut self, at: At) -> Result<Draft> {
         let mut options = ListOptions::at(at).limit(PAGE);
-        options.damage = Damage::Report;
+        options.values = Values::Whole;
         let mut objects = Vec::new();
         loop {
             let page = self.store.list(&Prefix::everything(), options.clone()).await?;

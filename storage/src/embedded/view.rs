@@ -9,7 +9,7 @@ use super::state::State;
 use crate::error::{CorruptFault, Error, Result};
 use crate::key::{Key, Prefix};
 use crate::revision::Revision;
-use crate::store::{Batch, Change, Damage, Damaged, Event, ListOptions, Lookup, Page, Record};
+use crate::store::{Batch, Change, Damaged, Event, ListOptions, Lookup, Page, Record, Values};
 
 /// The most that a watch takes from the log in one step, so that neither memory nor a worker is held for long.
 const SCAN_RECORDS: usize = 256;
@@ -46,9 +46,13 @@ impl View {
         let limit = options.limit.map_or(usize::MAX, std::num::NonZeroUsize::get);
         let mut page = Page { revision, records: Vec::new(), remaining: 0, damaged: Vec::new() };
         for version in versions.by_ref().take(limit) {
+            if options.values == Values::Omitted {
+                page.records.push(version.record(Bytes::new()));
+                continue;
+            }
             match self.load(version)? {
                 Ok(record) => page.records.push(record),
-                Err(damaged) if options.damage == Damage::Report => page.damaged.push(damaged),
+                Err(damaged) if options.values == Values::Whole => page.damaged.push(damaged),
                 Err(damaged) => return Err(corrupt(&damaged)),
             }
         }
@@ -97,12 +101,20 @@ impl View {
     /// The value of a version, or why it cannot be used; an error if the disk does not answer.
     fn load(&self, version: &Version) -> Result<Result<Record, Damaged>> {
         let stored = self.log.get(version.position).map_err(unreadable)?;
+        Ok(check(version, stored.as_ref()).map(|value| version.record(value)).map_err(|fault| Damaged {
+            key: version.key.clone(),
+            revision: version.position.revision,
+            fault,
+        }))
+    }
+}
+
+// === impl Version ===
+
+impl Version {
+    fn record(&self, value: Bytes) -> Record {
         // The index's own key, so that all who hold it share one allocation.
-        let (key, revision) = (version.key.clone(), version.position.revision);
-        Ok(match check(version, stored.as_ref()) {
-            Ok(value) => Ok(Record { key, revision, value }),
-            Err(fault) => Err(Damaged { key, revision, fault }),
-        })
+        Record { key: self.key.clone(), revision: self.position.revision, value }
     }
 }
 

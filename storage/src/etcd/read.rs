@@ -19,7 +19,7 @@ use crate::envelope;
 use crate::error::{CorruptFault, Error, Result};
 use crate::key::{Key, Prefix};
 use crate::revision::Revision;
-use crate::store::{At, Damage, Damaged, ListOptions, Lookup, Page, Record};
+use crate::store::{At, Damaged, ListOptions, Lookup, Page, Record, Values};
 
 /// How long a read waits for a revision that has not been reached.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
@@ -121,7 +121,11 @@ impl Engine {
         loop {
             let missing = options.limit.map_or(usize::MAX, |limit| limit.get() - page.records.len());
             let limit = ask_for.min(i64::try_from(missing).unwrap_or(i64::MAX));
-            let answer = self.read(view, |options| range.get(options.with_limit(limit))).await?;
+            let sized = |get: GetOptions| match options.values {
+                Values::All | Values::Whole => get.with_limit(limit),
+                Values::Omitted => get.with_limit(limit).with_keys_only(),
+            };
+            let answer = self.read(view, |get| range.get(sized(get))).await?;
             if first {
                 page.revision = self.true_for(options.at, answer.header);
                 // What follows is read from the same state, and need not be newer than it.
@@ -137,7 +141,7 @@ impl Engine {
                 range.behind(&last.key);
             }
             for found in kvs {
-                self.take(found, options.damage, &mut page)?;
+                self.take(found, options.values, &mut page)?;
             }
             let full = options.limit.is_some_and(|limit| page.records.len() >= limit.get());
             if full || !more {
@@ -153,22 +157,26 @@ impl Engine {
         Error::Expired { requested, oldest: oldest.max(requested.next()) }
     }
 
-    fn take(&self, found: PbKeyValue, damage: Damage, page: &mut Page) -> Result<()> {
+    fn take(&self, found: PbKeyValue, values: Values, page: &mut Page) -> Result<()> {
         let revision = self.identity.public(found.mod_revision);
         let key = match self.layout.key(&found.key) {
             Ok(key) => key,
             Err(error) => {
                 let key = String::from_utf8_lossy(&found.key).into_owned();
                 tracing::warn!(key, %error, "something that is no record lies among the records");
-                return match damage {
-                    Damage::Refuse => Err(Error::Corrupt { key, fault: envelope::EnvelopeError::Key.into() }),
-                    Damage::Report => Ok(()),
+                return match values {
+                    Values::All => Err(Error::Corrupt { key, fault: envelope::EnvelopeError::Key.into() }),
+                    Values::Whole | Values::Omitted => Ok(()),
                 };
             }
         };
+        if values == Values::Omitted {
+            page.records.push(Record { key, revision, value: Bytes::new() });
+            return Ok(());
+        }
         match unseal(&key, found.value) {
             Ok(value) => page.records.push(Record { key, revision, value }),
-            Err(fault) if damage == Damage::Report => page.damaged.push(Damaged { key, revision, fault }),
+            Err(fault) if values == Values::Whole => page.damaged.push(Damaged { key, revision, fault }),
             Err(fault) => return Err(Error::Corrupt { key: key.to_string(), fault }),
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::fixtures::{before, gadget, gadgets, key, ledger, row, widgets, widget
 use super::session::Session;
 use crate::key::{Key, Prefix};
 use crate::revision::Revision;
-use crate::store::{At, Damage, ListOptions, Page, Record, Store};
+use crate::store::{At, ListOptions, Page, Record, Store, Values};
 use crate::txn::Txn;
 
 /// Namespaces whose order is easily got wrong: `-` and `.` sort before the `/` that ends a namespace.
@@ -224,11 +224,24 @@ pub(super) async fn a_range_of_many_records(store: Arc<dyn Store>) {
     assert_eq!(records(&pages), session.model.state(ledger().all(), session.model.newest()));
 }
 
+/// A list without values is the same list with less in it.
+pub(super) async fn values_can_be_left_out(store: Arc<dyn Store>) {
+    let mut session = Session::new(store).await;
+    populate(&mut session).await;
+    let full = session.store.list(widgets().all(), limit(5)).await.unwrap();
+    let options = ListOptions { values: Values::Omitted, ..limit(5) };
+    let bare = session.store.list(widgets().all(), options).await.unwrap();
+    assert!(full.records.iter().any(|record| !record.value.is_empty()));
+    assert!(bare.records.iter().all(|record| record.value.is_empty()));
+    let places = |page: &Page| page.records.iter().map(|r| (r.key.clone(), r.revision)).collect::<Vec<_>>();
+    assert_eq!((places(&bare), bare.remaining), (places(&full), full.remaining));
+}
+
 /// On a healthy store asking for damage changes nothing.
 pub(super) async fn nothing_is_damaged(store: Arc<dyn Store>) {
     let mut session = Session::new(store).await;
     populate(&mut session).await;
-    let options = ListOptions { damage: Damage::Report, ..limit(5) };
+    let options = ListOptions { values: Values::Whole, ..limit(5) };
     let page = session.store.list(widgets().all(), options).await.unwrap();
     assert_eq!((page.records.len(), page.remaining, page.damaged), (5, 15, Vec::new()));
 }

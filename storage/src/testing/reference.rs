@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::task::yield_now;
 
@@ -14,7 +15,7 @@ use crate::error::{Conflict, Error, Result};
 use crate::fault::{Fault, Faults};
 use crate::key::{Key, Prefix};
 use crate::revision::Revision;
-use crate::store::{At, Batch, Change, Event, ListOptions, Lookup, Page, Record, Store, Watch};
+use crate::store::{At, Batch, Change, Event, ListOptions, Lookup, Page, Record, Store, Values, Watch};
 use crate::txn::{Expected, Txn};
 
 /// How long a read waits for a revision that has not been reached.
@@ -116,7 +117,10 @@ impl Store for Reference {
         let behind = |key: &Key| options.after.as_ref().is_none_or(|after| key > after);
         let mut found = records.into_values().filter(|record| prefix.contains(&record.key) && behind(&record.key));
         let limit = options.limit.map_or(usize::MAX, usize::from);
-        let records = found.by_ref().take(limit).collect();
+        let mut records: Vec<_> = found.by_ref().take(limit).collect();
+        if options.values == Values::Omitted {
+            records.iter_mut().for_each(|record| record.value = Bytes::new());
+        }
         Ok(Page { revision, records, remaining: found.count(), damaged: Vec::new() })
     }
 

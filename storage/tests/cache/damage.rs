@@ -1,7 +1,7 @@
 //! A damaged value is an error for whoever reads it, and for nobody else.
 
 use bailiwick_storage::testing::{key, soon, widgets};
-use bailiwick_storage::{At, Change, CorruptFault, Damage, Error, ListOptions, Prefix, Revision, Store, Txn};
+use bailiwick_storage::{At, Change, CorruptFault, Error, ListOptions, Prefix, Revision, Store, Txn, Values};
 
 use super::meddler::{Meddler, cache, options};
 
@@ -26,7 +26,7 @@ async fn an_undecodable_object_is_told_apart() {
         let other = cache.list(&widgets().namespace("b").unwrap(), ListOptions::latest()).await.unwrap();
         assert_eq!(other.records.len(), 1);
         let mut report = ListOptions::latest();
-        report.damage = Damage::Report;
+        report.values = Values::Whole;
         let reported = cache.list(&Prefix::everything(), report).await.unwrap();
         assert_eq!((reported.records.len(), reported.damaged.len()), (2, 1));
         assert_eq!(reported.damaged[0].key, key("a", "bad"));

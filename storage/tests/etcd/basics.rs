@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bailiwick_storage::etcd::Etcd;
 use bailiwick_storage::{
-    At, Change, Conflict, CorruptFault, Damage, Error, Expected, Ledger, ListOptions, Lookup, Prefix, Revision, Store,
-    Txn,
+    At, Change, Conflict, CorruptFault, Error, Expected, Ledger, ListOptions, Lookup, Prefix, Revision, Store, Txn,
+    Values,
 };
 use bailiwick_test_host as host;
 use tokio::time::{Instant, timeout};
@@ -157,7 +157,7 @@ async fn damage_is_found_and_told_apart() {
     assert!(store.get(&key("a"), At::Latest).await.is_ok());
     assert!(matches!(store.list(&all(), ListOptions::latest()).await, Err(Error::Corrupt { .. })));
     let mut report = ListOptions::latest();
-    report.damage = Damage::Report;
+    report.values = Values::Whole;
     let page = store.list(&all(), report.clone()).await.unwrap();
     let names: Vec<_> = page.records.iter().map(|record| record.key.name()).collect();
     assert_eq!((names, page.damaged.len(), page.remaining), (vec!["a", "c"], 1, 0));

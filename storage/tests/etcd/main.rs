@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
 mod basics;
+mod cached;
 mod compaction;
 mod connect;
 mod faults;
