@@ -1,5 +1,7 @@
 //! The contract suite, run on everything that implements the contract.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
 use bailiwick_storage::testing::Reference;
 use bailiwick_storage::{Faults, Revision};
 

@@ -1,5 +1,7 @@
 //! The embedded engine under everything that can happen to a process and its disk.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
 mod embedded {
     mod disk_errors;
     mod disk_full;

@@ -3,7 +3,7 @@
 //!
 //! Time is paused: what waits for something that does not come gives up at once.
 
-#![allow(clippy::unwrap_used, reason = "a store that fails to work at all fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
 use bailiwick_storage::testing::{Backend, Reference, case, first_failure};
 use bailiwick_storage::{Fault, Faults, Revision};

@@ -66,7 +66,7 @@ async fn labels_find_what_a_search_finds() {
     let mut random = Random::default();
     for _ in 0..300 {
         change(&*store, &mut random).await;
-        check_index(&*cache.snapshot(At::Latest).await.unwrap());
+        check_index(&cache.snapshot(At::Latest).await.unwrap());
     }
 }
 

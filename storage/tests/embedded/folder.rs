@@ -127,7 +127,7 @@ async fn a_flipped_bit_is_never_served() {
                     Ok(Ok(found)) if found.done() == sequence.done() => harmless += 1,
                     Ok(Ok(found)) => panic!("rolled back to {} steps without a word", found.done()),
                     Ok(Err(wrong)) if wrong.contains("is damaged") || wrong.contains("cannot be reached") => {
-                        noticed += 1
+                        noticed += 1;
                     }
                     Ok(Err(wrong)) => panic!("served: {wrong}"),
                 }
