@@ -2,6 +2,34 @@
 //!
 //! This crate moves bytes under keys. It knows no kinds and no JSON, and nothing of HTTP; what a cache should index is
 //! told to it by a function it is handed.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use bailiwick_storage::cache::{AsStored, Cache, CacheOptions};
+//! use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+//! use bailiwick_storage::{At, Resource, Store, Txn};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let temporary = tempfile::tempdir()?;
+//! # let path = temporary.path();
+//! let folder = Folder::take(path)?; // refuses a folder that is in use
+//! let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(folder))).await?);
+//! let cache = Cache::start(store, CacheOptions::new(Arc::new(AsStored))).await?;
+//!
+//! let widgets = Resource::new("example.dev", "widgets")?;
+//! let key = widgets.namespaced("default", "first")?;
+//! let created = cache.commit(Txn::new().create(key.clone(), "hello")).await?; // durable when it returns
+//! let snapshot = cache.snapshot(At::Latest).await?; // sees every acknowledged write
+//! assert_eq!(snapshot.count(widgets.all(), None), 1);
+//!
+//! let mut watcher = cache.watch_objects(widgets.all(), created)?; // everything after, nothing twice
+//! let deleted = cache.commit(Txn::new().delete(key, created)).await?;
+//! assert_eq!(watcher.next().await?.events[0].revision, deleted);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod cache;
 mod clock;

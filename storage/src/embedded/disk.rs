@@ -1,9 +1,9 @@
 //! The file under the embedded engine, as an interface, so that tests can fail it, fill it and cut its power.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +11,9 @@ use super::OpenError;
 
 const DATA_FILE: &str = "store.redb";
 const LOCK_FILE: &str = "lock";
+/// Only the owner may look: objects hold secrets.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 /// A place for one store. Its file is made aside and takes its place when it is complete, so that a crash while a store
 /// is made leaves no store rather than half of one.
@@ -60,18 +63,12 @@ impl Folder {
             let path = path.clone();
             move |source| OpenError::Folder { what, path, source }
         };
-        match fs::create_dir(&path) {
+        match DirBuilder::new().mode(FOLDER_MODE).create(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed("create")(error)),
             _ => {}
         }
         let lock_path = path.join(LOCK_FILE);
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&lock_path)
-            .map_err(failed("write to"))?;
+        let mut lock = private_file().truncate(false).open(&lock_path).map_err(failed("write to"))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
@@ -106,8 +103,7 @@ impl Disk for Folder {
     }
 
     fn create(&self) -> io::Result<Arc<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(self.partial_path())?;
-        Ok(Arc::new(file))
+        Ok(Arc::new(private_file().truncate(true).open(self.partial_path())?))
     }
 
     fn adopt(&self) -> io::Result<()> {
@@ -141,6 +137,13 @@ impl DiskFile for File {
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
     }
+}
+
+/// Options for a file that only its owner can read, made if it is missing.
+pub(super) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(FILE_MODE);
+    options
 }
 
 /// Makes the names in a folder durable: a synced file whose name was lost is lost.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::OpenError;
-use super::disk::{Disk, DiskFile, Folder, sync_folder};
+use super::disk::{Disk, DiskFile, Folder, private_file, sync_folder};
 use super::log::{Log, LogBatch, LogError};
 use super::record::{self, Position};
 use super::state::State;
@@ -125,7 +125,7 @@ pub(super) fn save(view: &View, path: &Path) -> Result<SnapshotSummary, Snapshot
         return Err(SnapshotError::Exists { path: path.to_owned() });
     }
     let partial = path.with_added_extension("partial");
-    let file = File::create(&partial).map_err(SnapshotError::file("create", &partial))?;
+    let file = private_file().truncate(true).open(&partial).map_err(SnapshotError::file("create", &partial))?;
     let written = write(view, &file);
     if written.is_err() {
         // Best effort: what remains of a failed snapshot is no snapshot by its name.

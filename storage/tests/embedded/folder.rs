@@ -43,6 +43,21 @@ async fn a_store_is_found_again() {
 }
 
 #[tokio::test]
+async fn only_the_owner_can_look() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("data");
+    let store = open(&folder).await.unwrap();
+    let snapshot = root.path().join("snapshot");
+    store.save_snapshot(&snapshot).await.unwrap();
+    let paths = [folder.clone(), folder.join("store.redb"), folder.join("lock"), snapshot];
+    for path in paths {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{} has mode {mode:o}", path.display());
+    }
+}
+
+#[tokio::test]
 async fn a_second_process_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("data");
