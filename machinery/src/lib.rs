@@ -5,10 +5,12 @@
 
 mod field;
 mod group;
+pub mod name;
 mod object;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
+pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
 pub use status::{Cause, Details, Reason, Status};
