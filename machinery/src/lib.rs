@@ -5,12 +5,14 @@
 
 mod field;
 mod group;
+pub mod metadata;
 pub mod name;
 mod object;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
+pub use metadata::{Scope, validate_object_metadata, validate_object_metadata_update};
 pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
 pub use status::{Cause, Details, Reason, Status};
