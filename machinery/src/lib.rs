@@ -5,6 +5,7 @@
 
 mod field;
 mod group;
+pub mod label;
 pub mod metadata;
 pub mod name;
 mod object;
@@ -12,6 +13,7 @@ mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
+pub use label::{LabelSelector, LabelSelectorRequirement};
 pub use metadata::{Scope, validate_object_metadata, validate_object_metadata_update};
 pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
