@@ -4,6 +4,7 @@
 //! here knows of storage or of HTTP connections.
 
 mod field;
+pub mod field_selector;
 mod group;
 pub mod label;
 pub mod metadata;
@@ -12,6 +13,7 @@ mod object;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
+pub use field_selector::{FieldOperator, FieldRequirement, FieldSelector, FieldSelectorError};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 pub use label::{LabelSelector, LabelSelectorRequirement};
 pub use metadata::{Scope, validate_object_metadata, validate_object_metadata_update};
