@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors, FieldPath, go_quote};
-use crate::metadata::validate_labels;
-use crate::name::{Messages, label_value, qualified_name};
+use crate::metadata::{MAX_ERRORS, validate_labels};
+use crate::name::{MAX_DNS_SUBDOMAIN_BYTES, MAX_LABEL_BYTES, Messages, label_value, qualified_name};
 
 /// The most bytes of a selector's text.
 pub const MAX_SELECTOR_BYTES: usize = 16 * 1024;
@@ -233,6 +233,10 @@ impl Requirement {
         let key = key.into();
         let mut errors = FieldErrors::default();
         check_key(&key, FieldPath::new("key"), &mut errors);
+        // The key is repeated with every value that is wrong: one that no label can have is all that is told.
+        if key.len() > MAX_DNS_SUBDOMAIN_BYTES + "/".len() + MAX_LABEL_BYTES {
+            return Err(errors);
+        }
 
         let path = FieldPath::new("values");
         let count = match operator {
@@ -266,7 +270,7 @@ impl Requirement {
             if !messages.is_empty() {
                 errors.push(FieldError::invalid(path.index(i).key(&key), value.as_str(), joined(&messages)));
             }
-            if errors.as_slice().len() > MAX_REQUIREMENTS {
+            if errors.as_slice().len() >= MAX_ERRORS {
                 break;
             }
         }
@@ -393,7 +397,7 @@ impl LabelSelectorRequirement {
         errors.extend(qualified_name(&self.key).into_iter().map(|message| invalid(key.clone(), &self.key, message)));
         for (i, value) in self.values.iter().enumerate() {
             errors.extend(label_value(value).into_iter().map(|message| invalid(values.index(i), value, message)));
-            if errors.as_slice().len() > MAX_REQUIREMENTS {
+            if errors.as_slice().len() >= MAX_ERRORS {
                 return;
             }
         }

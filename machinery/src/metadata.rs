@@ -25,7 +25,7 @@ const MAX_SUBRESOURCE_BYTES: usize = 256;
 
 /// After so many errors no more entries are looked at: an object of a million bad labels would otherwise be answered with
 /// far more text than it has itself.
-const MAX_ERRORS: usize = 100;
+pub(crate) const MAX_ERRORS: usize = 100;
 /// A list that is longer in JSON is not repeated in an error, for the same reason.
 const MAX_SHOWN_BYTES: usize = 16 * 1024;
 

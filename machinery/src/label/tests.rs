@@ -124,7 +124,9 @@ fn many_values_are_no_trouble() {
     let requirement = Requirement::new("a", Operator::In, values).unwrap();
     assert!(requirement.matches(Some("99999")) && !requirement.matches(Some("100000")));
     let bad = Requirement::new("a", Operator::In, vec!["!".to_owned(); 100_000]).unwrap_err();
-    assert!(bad.as_slice().len() <= MAX_REQUIREMENTS + 1);
+    assert_eq!(bad.as_slice().len(), MAX_ERRORS);
+    let errors = |key: usize| Requirement::new("a".repeat(key), Operator::In, vec!["!".to_owned(); 10]).unwrap_err();
+    assert_eq!((errors(317).as_slice().len(), errors(318).as_slice().len()), (11, 1));
 }
 
 proptest! {
