@@ -10,6 +10,7 @@ pub mod label;
 pub mod metadata;
 pub mod name;
 mod object;
+pub mod quantity;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
@@ -19,4 +20,5 @@ pub use label::{LabelSelector, LabelSelectorRequirement};
 pub use metadata::{Scope, validate_object_metadata, validate_object_metadata_update};
 pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
+pub use quantity::{Quantity, QuantityError, QuantityFormat};
 pub use status::{Cause, Details, Reason, Status};
