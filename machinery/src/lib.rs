@@ -4,11 +4,21 @@
 //! here knows of storage or of HTTP connections.
 
 mod field;
+pub mod field_selector;
 mod group;
+pub mod label;
+pub mod metadata;
+pub mod name;
 mod object;
+pub mod quantity;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
+pub use field_selector::{FieldOperator, FieldRequirement, FieldSelector, FieldSelectorError};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
+pub use label::{LabelSelector, LabelSelectorRequirement};
+pub use metadata::{Scope, validate_object_metadata, validate_object_metadata_update};
+pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
+pub use quantity::{Quantity, QuantityError, QuantityFormat};
 pub use status::{Cause, Details, Reason, Status};

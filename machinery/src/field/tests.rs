@@ -67,4 +67,21 @@ fn several_errors_are_told_together_and_once() {
 #[test]
 fn quotes() {
     assert_eq!(go_quote("a\"b\\c\n\t\r\u{7}\u{1}\u{85}é☃"), "\"a\\\"b\\\\c\\n\\t\\r\\a\\x01\\u0085é☃\"");
+    let invisible = "\u{a0}\u{200b}\u{202e}\u{feff}\u{e000}\u{e0001}";
+    assert_eq!(go_quote(invisible), "\"\\u00a0\\u200b\\u202e\\ufeff\\ue000\\U000e0001\"");
+    assert_eq!(go_quote("\u{301}e\u{301}\u{fffd} 😀"), "\"\u{301}e\u{301}\u{fffd} 😀\"");
+}
+
+#[test]
+fn values_are_shown_as_go_writes_json() {
+    assert_eq!(
+        go_json(&json!(["<a>&", "\u{2028}\u{1}\u{8}é\"", null, -1])),
+        r#"["\u003ca\u003e\u0026","\u2028\u0001\bé\"",null,-1]"#
+    );
+    check(
+        FieldError::invalid(at("a"), json!(["<"]), "no"),
+        "FieldValueInvalid",
+        "spec.a: Invalid value: [\"\\u003c\"]: no",
+    );
+    check(FieldError::invalid_json(at("a"), &"<", "no"), "FieldValueInvalid", "spec.a: Invalid value: \"\\u003c\": no");
 }
