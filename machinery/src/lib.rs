@@ -6,9 +6,16 @@
 mod field;
 mod group;
 mod object;
+mod partial;
+#[cfg(test)]
+mod recorded;
 mod status;
+pub mod table;
+mod time;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 pub use object::{Metadata, Object, OwnerReference};
+pub use partial::{ListMeta, MetaVersion, PartialObjectMetadata, PartialObjectMetadataList};
 pub use status::{Cause, Details, Reason, Status};
+pub use time::{format_rfc3339, parse_rfc3339};
