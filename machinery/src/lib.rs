@@ -3,15 +3,18 @@
 //! Everything here is a function of its arguments. There is no I/O, no async, no clock and no randomness, and nothing
 //! here knows of storage or of HTTP connections.
 
+pub mod discovery;
 mod field;
 mod group;
 mod object;
 mod partial;
+pub mod proto;
 #[cfg(test)]
 mod recorded;
 mod status;
 pub mod table;
 mod time;
+pub mod watch;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
