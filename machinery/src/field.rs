@@ -1,5 +1,6 @@
 //! What is wrong with which field, in Kubernetes' own words.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -51,9 +52,15 @@ pub enum FieldErrorKind {
     Internal,
 }
 
-/// Everything that is wrong with an object, in the order in which it was found.
+/// The most errors that are told of one object. What is wrong beyond that is counted.
+pub const MAX_FIELD_ERRORS: usize = 1_000;
+
+/// What is wrong with an object, in the order in which it was found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FieldErrors(Vec<FieldError>);
+pub struct FieldErrors {
+    told: Vec<FieldError>,
+    more: usize,
+}
 
 // === impl FieldPath ===
 
@@ -242,17 +249,21 @@ impl fmt::Display for FieldError {
 impl FieldErrors {
     /// Notes an error.
     pub fn push(&mut self, error: FieldError) {
-        self.0.push(error);
+        if self.told.len() < MAX_FIELD_ERRORS {
+            self.told.push(error);
+        } else {
+            self.more += 1;
+        }
     }
 
     /// The errors.
     pub fn as_slice(&self) -> &[FieldError] {
-        &self.0
+        &self.told
     }
 
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.told.is_empty()
     }
 
     /// `Ok` if nothing is wrong.
@@ -263,19 +274,22 @@ impl FieldErrors {
 
 impl Extend<FieldError> for FieldErrors {
     fn extend<I: IntoIterator<Item = FieldError>>(&mut self, errors: I) {
-        self.0.extend(errors);
+        errors.into_iter().for_each(|error| self.push(error));
     }
 }
 
 /// All messages, each once: one by itself, several as `[a, b]`.
 impl fmt::Display for FieldErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut messages: Vec<String> = Vec::with_capacity(self.0.len());
-        for error in &self.0 {
-            let message = error.to_string();
-            if !messages.contains(&message) {
+        let mut known = HashSet::with_capacity(self.told.len());
+        let mut messages = Vec::with_capacity(self.told.len());
+        for message in self.told.iter().map(FieldError::to_string) {
+            if known.insert(message.clone()) {
                 messages.push(message);
             }
+        }
+        if self.more > 0 {
+            messages.push(format!("and {} more", self.more));
         }
         match messages.as_slice() {
             [only] => f.write_str(only),

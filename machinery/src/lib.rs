@@ -3,6 +3,7 @@
 //! Everything here is a function of its arguments. There is no I/O, no async, no clock and no randomness, and nothing
 //! here knows of storage or of HTTP connections.
 
+pub mod discovery;
 mod field;
 pub mod field_selector;
 mod group;
@@ -10,15 +11,24 @@ pub mod label;
 pub mod metadata;
 pub mod name;
 mod object;
+mod partial;
+pub mod proto;
 pub mod quantity;
+#[cfg(test)]
+mod recorded;
 mod status;
+pub mod table;
+mod time;
+pub mod watch;
 
-pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
+pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath, MAX_FIELD_ERRORS};
 pub use field_selector::{FieldOperator, FieldRequirement, FieldSelector, FieldSelectorError};
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 pub use label::{LabelSelector, LabelSelectorRequirement};
 pub use metadata::{Scope, validate_object_metadata, validate_object_metadata_update};
 pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
+pub use partial::{ListMeta, MetaVersion, PartialObjectMetadata, PartialObjectMetadataList};
 pub use quantity::{Quantity, QuantityError, QuantityFormat};
 pub use status::{Cause, Details, Reason, Status};
+pub use time::{format_rfc3339, parse_rfc3339};

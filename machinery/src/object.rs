@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use crate::group::{GroupVersion, GroupVersionKind};
 
 /// An API object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Object(Map<String, Value>);
 
 /// The metadata of an object, to read.
@@ -183,6 +184,11 @@ impl<'o> Metadata<'o> {
     /// The labels, by name.
     pub fn labels(self) -> impl Iterator<Item = (&'o str, &'o str)> {
         self.texts("labels")
+    }
+
+    /// One label.
+    pub fn label(self, name: &str) -> Option<&'o str> {
+        self.get("labels")?.get(name)?.as_str()
     }
 
     /// The annotations, by name.

@@ -65,6 +65,19 @@ fn several_errors_are_told_together_and_once() {
 }
 
 #[test]
+fn errors_are_bounded_and_none_is_forgotten() {
+    let errors = |count: usize| {
+        let mut errors = FieldErrors::default();
+        errors.extend((0..count).map(|n| FieldError::required(FieldPath::new("list").index(n), "")));
+        errors
+    };
+    assert!(errors(MAX_FIELD_ERRORS).to_string().ends_with("list[999]: Required value]"));
+    let many = errors(MAX_FIELD_ERRORS + 5);
+    assert_eq!(many.as_slice().len(), MAX_FIELD_ERRORS);
+    assert!(many.to_string().ends_with("list[999]: Required value, and 5 more]"));
+}
+
+#[test]
 fn quotes() {
     assert_eq!(go_quote("a\"b\\c\n\t\r\u{7}\u{1}\u{85}é☃"), "\"a\\\"b\\\\c\\n\\t\\r\\a\\x01\\u0085é☃\"");
     let invisible = "\u{a0}\u{200b}\u{202e}\u{feff}\u{e000}\u{e0001}";
