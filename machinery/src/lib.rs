@@ -5,6 +5,7 @@
 
 mod field;
 mod group;
+pub mod media;
 mod object;
 mod status;
 
