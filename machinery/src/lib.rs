@@ -3,6 +3,8 @@
 //! Everything here is a function of its arguments. There is no I/O, no async, no clock and no randomness, and nothing
 //! here knows of storage or of HTTP connections.
 
+pub mod decode;
+pub mod encode;
 mod field;
 mod group;
 pub mod media;
