@@ -19,9 +19,8 @@ use crate::media::MediaType;
 use crate::object::Object;
 
 pub use json::from_json;
-#[cfg(test)]
-use json::MAX_PATH;
-use json::object_or_error;
+pub(crate) use json::{MAX_PATH, object_or_error};
+pub(crate) use yaml::cut;
 pub(crate) use yaml::resolve::looks_like_text;
 pub use yaml::{MAX_ALIASED, from_yaml};
 

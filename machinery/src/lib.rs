@@ -9,6 +9,7 @@ mod field;
 mod group;
 pub mod media;
 mod object;
+pub mod patch;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
