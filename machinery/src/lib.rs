@@ -3,15 +3,19 @@
 //! Everything here is a function of its arguments. There is no I/O, no async, no clock and no randomness, and nothing
 //! here knows of storage or of HTTP connections.
 
+pub mod decode;
 pub mod discovery;
+pub mod encode;
 mod field;
 pub mod field_selector;
 mod group;
 pub mod label;
+pub mod media;
 pub mod metadata;
 pub mod name;
 mod object;
 mod partial;
+pub mod patch;
 pub mod proto;
 pub mod quantity;
 #[cfg(test)]
