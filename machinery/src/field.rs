@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::go;
+
 /// Where in an object: `spec.parts[2].name`, `metadata.annotations[example.dev/x]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(String);
@@ -182,7 +184,7 @@ impl FieldError {
 
     /// A value that is none of `supported`.
     pub fn not_supported(field: FieldPath, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let quoted: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
+        let quoted: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
         let detail = if quoted.is_empty() { String::new() } else { format!("supported values: {}", quoted.join(", ")) };
         Self { field, kind: FieldErrorKind::NotSupported, value: Some(value.into()), detail }
     }
@@ -213,7 +215,8 @@ impl FieldError {
             body.push_str(": ");
             match value {
                 Value::String(text) => body.push_str(&go_quote(text)),
-                other => body.push_str(&other.to_string()),
+                Value::Number(number) => body.push_str(&go::GoNumber::of(number).text()),
+                other => body.push_str(&go::json(other)),
             }
         }
         if !self.detail.is_empty() {
@@ -293,12 +296,21 @@ pub(crate) fn go_quote(text: &str) -> String {
             '\u{0c}' => quoted.push_str("\\f"),
             '\u{0b}' => quoted.push_str("\\v"),
             c if c.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if !c.is_ascii() && !is_printable(c) => match u32::from(c) {
+                code @ ..=0xffff => quoted.push_str(&format!("\\u{code:04x}")),
+                code => quoted.push_str(&format!("\\U{code:08x}")),
+            },
             c => quoted.push(c),
         }
     }
     quoted.push('"');
     quoted
+}
+
+/// Letters, marks, numbers, punctuation and symbols, as Go's `unicode.IsPrint` has it. The standard library knows this
+/// for its own escapes; after a first letter it lets combining marks pass.
+fn is_printable(c: char) -> bool {
+    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
 }
 
 #[cfg(test)]

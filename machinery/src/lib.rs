@@ -4,6 +4,7 @@
 //! here knows of storage or of HTTP connections.
 
 mod field;
+mod go;
 mod group;
 mod object;
 mod status;

@@ -1,0 +1,191 @@
+//! Values as Go prints them: the texts that Kubernetes' clients compare and its users know.
+
+use serde_json::{Number, Value};
+
+/// A number as Kubernetes' decoder reads it: whole numbers that fit are integers, all others are floating.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum GoNumber {
+    Int(i64),
+    Float(f64),
+}
+
+// === impl GoNumber ===
+
+impl GoNumber {
+    pub(crate) fn of(number: &Number) -> Self {
+        match number.as_i64() {
+            Some(whole) => Self::Int(whole),
+            None => Self::Float(number.as_f64().unwrap_or(f64::NAN)),
+        }
+    }
+
+    /// As `%v` prints it.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Int(whole) => whole.to_string(),
+            Self::Float(float) => general(float),
+        }
+    }
+}
+
+/// A floating number as `%v` prints it: `1`, `0.5`, `1e+06`.
+pub(crate) fn general(float: f64) -> String {
+    let Some((sign, digits, exponent)) = decimal(float) else {
+        return special(float);
+    };
+    if (-4..GENERAL_EXPONENT).contains(&exponent) {
+        return format!("{sign}{}", plain(&digits, exponent));
+    }
+    let mark = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{}e{mark}{:02}", mantissa(&digits), exponent.abs())
+}
+
+/// A value as `encoding/json` writes it for people: keys in order, `<`, `>` and `&` escaped, `1.0` as `1`.
+pub(crate) fn json(value: &Value) -> String {
+    let mut text = String::new();
+    write_json(value, &mut text);
+    text
+}
+
+/// From this exponent on, `%v` writes an exponent.
+const GENERAL_EXPONENT: i32 = 6;
+
+fn write_json(value: &Value, text: &mut String) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(flag) => text.push_str(if *flag { "true" } else { "false" }),
+        Value::Number(number) => text.push_str(&json_number(GoNumber::of(number))),
+        Value::String(string) => write_json_text(string, text),
+        Value::Array(items) => {
+            text.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    text.push(',');
+                }
+                write_json(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(fields) => {
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| name.as_str());
+            text.push('{');
+            for (i, (name, field)) in sorted.into_iter().enumerate() {
+                if i > 0 {
+                    text.push(',');
+                }
+                write_json_text(name, text);
+                text.push(':');
+                write_json(field, text);
+            }
+            text.push('}');
+        }
+    }
+}
+
+fn write_json_text(string: &str, text: &mut String) {
+    text.push('"');
+    for c in string.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '\u{08}' => text.push_str("\\b"),
+            '\u{0c}' => text.push_str("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}
+
+fn json_number(number: GoNumber) -> String {
+    let float = match number {
+        GoNumber::Int(whole) => return whole.to_string(),
+        GoNumber::Float(float) => float,
+    };
+    let Some((sign, digits, exponent)) = decimal(float) else {
+        return special(float);
+    };
+    if (-6..21).contains(&exponent) {
+        return format!("{sign}{}", plain(&digits, exponent));
+    }
+    let mark = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{}e{mark}{}", mantissa(&digits), exponent.abs())
+}
+
+/// Sign, shortest digits and decimal exponent of the first of them; `None` for what has none.
+fn decimal(float: f64) -> Option<(&'static str, String, i32)> {
+    if !float.is_finite() {
+        return None;
+    }
+    let text = format!("{:e}", float.abs());
+    let (mantissa, exponent) = text.split_once('e')?;
+    let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
+    Some((if float.is_sign_negative() { "-" } else { "" }, digits, exponent.parse().ok()?))
+}
+
+fn plain(digits: &str, exponent: i32) -> String {
+    let Ok(whole) = usize::try_from(exponent) else {
+        return format!("0.{:0>width$}", digits, width = digits.len() + exponent.unsigned_abs() as usize - 1);
+    };
+    match digits.split_at_checked(whole + 1) {
+        Some((before, "")) => before.to_owned(),
+        Some((before, after)) => format!("{before}.{after}"),
+        None => format!("{digits:0<width$}", width = whole + 1),
+    }
+}
+
+fn mantissa(digits: &str) -> String {
+    match digits.split_at_checked(1) {
+        Some((first, rest)) if !rest.is_empty() => format!("{first}.{rest}"),
+        _ => digits.to_owned(),
+    }
+}
+
+fn special(float: f64) -> String {
+    match float {
+        f if f.is_nan() => "NaN",
+        f if f > 0.0 => "+Inf",
+        _ => "-Inf",
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_printed_as_go_prints_them() {
+        for (float, as_v, as_json) in [
+            (1.0, "1", "1"),
+            (0.5, "0.5", "0.5"),
+            (-1.25, "-1.25", "-1.25"),
+            (1e6, "1e+06", "1000000"),
+            (123_456.0, "123456", "123456"),
+            (123_456_789.0, "1.23456789e+08", "123456789"),
+            (1e20, "1e+20", "100000000000000000000"),
+            (1e21, "1e+21", "1e+21"),
+            (1e-4, "0.0001", "0.0001"),
+            (1e-5, "1e-05", "0.00001"),
+            (1.5e-7, "1.5e-07", "1.5e-7"),
+            (0.0, "0", "0"),
+        ] {
+            assert_eq!(general(float), as_v);
+            assert_eq!(json(&json!(float)), as_json);
+        }
+    }
+
+    #[test]
+    fn json_is_written_as_go_writes_it() {
+        let value = json!({"b": ["<&>", 1.0, 2], "a": null});
+        assert_eq!(json(&value), r#"{"a":null,"b":["\u003c\u0026\u003e",1,2]}"#);
+    }
+}
