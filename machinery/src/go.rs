@@ -19,6 +19,14 @@ impl GoNumber {
         }
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "what Go's conversion does")]
+    pub(crate) fn as_f64(self) -> f64 {
+        match self {
+            Self::Int(whole) => whole as f64,
+            Self::Float(float) => float,
+        }
+    }
+
     /// As `%v` prints it.
     pub(crate) fn text(self) -> String {
         match self {
@@ -45,6 +53,21 @@ pub(crate) fn json(value: &Value) -> String {
     let mut text = String::new();
     write_json(value, &mut text);
     text
+}
+
+/// Whether two values are the same to Go, where `1` and `1.0` are not.
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => GoNumber::of(left) == GoNumber::of(right),
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
+        }
+        (left, right) => left == right,
+    }
 }
 
 /// From this exponent on, `%v` writes an exponent.

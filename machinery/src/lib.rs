@@ -7,6 +7,7 @@ mod field;
 mod go;
 mod group;
 mod object;
+pub mod schema;
 mod status;
 
 pub use field::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
