@@ -51,7 +51,14 @@ pub(crate) fn general(float: f64) -> String {
 /// A value as `encoding/json` writes it for people: keys in order, `<`, `>` and `&` escaped, `1.0` as `1`.
 pub(crate) fn json(value: &Value) -> String {
     let mut text = String::new();
-    write_json(value, &mut text);
+    write_json(value, &mut text, Floats::Plain);
+    text
+}
+
+/// A text that two values share only if they are the [`same`].
+pub(crate) fn identity(value: &Value) -> String {
+    let mut text = String::new();
+    write_json(value, &mut text, Floats::Marked);
     text
 }
 
@@ -73,11 +80,24 @@ pub(crate) fn same(left: &Value, right: &Value) -> bool {
 /// From this exponent on, `%v` writes an exponent.
 const GENERAL_EXPONENT: i32 = 6;
 
-fn write_json(value: &Value, text: &mut String) {
+/// Whether `1.0` can be told from `1`.
+#[derive(Clone, Copy)]
+enum Floats {
+    Plain,
+    Marked,
+}
+
+fn write_json(value: &Value, text: &mut String, floats: Floats) {
     match value {
         Value::Null => text.push_str("null"),
         Value::Bool(flag) => text.push_str(if *flag { "true" } else { "false" }),
-        Value::Number(number) => text.push_str(&json_number(GoNumber::of(number))),
+        Value::Number(number) => {
+            let number = GoNumber::of(number);
+            text.push_str(&json_number(number));
+            if let (GoNumber::Float(_), Floats::Marked) = (number, floats) {
+                text.push('f');
+            }
+        }
         Value::String(string) => write_json_text(string, text),
         Value::Array(items) => {
             text.push('[');
@@ -85,7 +105,7 @@ fn write_json(value: &Value, text: &mut String) {
                 if i > 0 {
                     text.push(',');
                 }
-                write_json(item, text);
+                write_json(item, text, floats);
             }
             text.push(']');
         }
@@ -99,7 +119,7 @@ fn write_json(value: &Value, text: &mut String) {
                 }
                 write_json_text(name, text);
                 text.push(':');
-                write_json(field, text);
+                write_json(field, text, floats);
             }
             text.push('}');
         }

@@ -16,6 +16,7 @@ mod derive;
 mod embedded;
 mod format;
 mod list;
+mod notes;
 mod parse;
 mod path;
 mod pattern;
@@ -28,6 +29,7 @@ use format::Format;
 use pattern::Pattern;
 
 pub use default::{default, drop_nulls};
+pub use embedded::visit_embedded;
 pub use prune::{prune, unknown_fields};
 pub use validate::{validate, validate_update};
 

@@ -3,31 +3,47 @@
 use serde_json::{Map, Value};
 
 use super::Schema;
+use super::notes::Notes;
 use super::path::Path;
-use crate::{FieldError, FieldErrors, FieldPath, GroupVersion};
+use crate::{FieldError, FieldPath, GroupVersion};
 
-/// Notes what is wrong with apiVersion, kind and metadata of objects inside the value.
-pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, prefix: &FieldPath, errors: &mut FieldErrors) {
+/// Shows each object inside the value that is one of its own, and where it is: for rules that no schema knows, such as
+/// those of metadata.
+pub fn visit_embedded(
+    schema: &Schema,
+    value: &Value,
+    path: &FieldPath,
+    mut visit: impl FnMut(&FieldPath, &Map<String, Value>),
+) {
+    each(schema, value, &Path::ROOT, &mut |at, fields| visit(&at.below(path), fields));
+}
+
+/// Notes what is wrong with apiVersion, kind and the types in metadata of objects inside the value.
+pub(super) fn validate(schema: &Schema, value: &Value, notes: &mut Notes<'_>) {
+    each(schema, value, &Path::ROOT, &mut |path, fields| validate_resource(fields, path, notes));
+}
+
+fn each(schema: &Schema, value: &Value, path: &Path<'_>, visit: &mut dyn FnMut(&Path<'_>, &Map<String, Value>)) {
     if !schema.0.below.embedded {
         return;
     }
     match value {
         Value::Object(fields) => {
             if schema.0.embedded {
-                validate_resource(fields, &path.below(prefix), errors);
+                visit(path, fields);
             }
             for (name, value) in fields {
                 if let Some(property) = schema.property(name) {
-                    validate(property, value, &path.field(name), prefix, errors);
+                    each(property, value, &path.field(name), visit);
                 } else if let Some(additional) = schema.additional() {
-                    validate(additional, value, &path.key(name), prefix, errors);
+                    each(additional, value, &path.key(name), visit);
                 }
             }
         }
         Value::Array(items) => {
             if let Some(schema) = schema.items() {
                 for (i, item) in items.iter().enumerate() {
-                    validate(schema, item, &path.index(i), prefix, errors);
+                    each(schema, item, &path.index(i), visit);
                 }
             }
         }
@@ -35,33 +51,33 @@ pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, prefix: 
     }
 }
 
-fn validate_resource(fields: &Map<String, Value>, path: &FieldPath, errors: &mut FieldErrors) {
+fn validate_resource(fields: &Map<String, Value>, path: &Path<'_>, notes: &mut Notes<'_>) {
     for name in ["apiVersion", "kind"] {
         if !fields.contains_key(name) {
-            errors.push(FieldError::required(path.child(name), ""));
+            notes.push(&path.field(name), |field| FieldError::required(field, ""));
         }
     }
     if let Some(value) = fields.get("apiVersion") {
-        let field = path.child("apiVersion");
+        let path = path.field("apiVersion");
         match value.as_str() {
-            None => errors.push(FieldError::invalid(field, value.clone(), "must be a string")),
-            Some("") => errors.push(FieldError::invalid(field, "", "must not be empty")),
+            None => notes.push(&path, |field| FieldError::invalid(field, value.clone(), "must be a string")),
+            Some("") => notes.push(&path, |field| FieldError::invalid(field, "", "must not be empty")),
             Some(text) if GroupVersion::parse(text).is_none() => {
                 let detail = format!("unexpected GroupVersion string: {text}");
-                errors.push(FieldError::invalid(field, text, detail));
+                notes.push(&path, |field| FieldError::invalid(field, text, detail));
             }
             Some(_) => {}
         }
     }
     if let Some(value) = fields.get("kind") {
-        let field = path.child("kind");
+        let path = path.field("kind");
         match value.as_str() {
-            None => errors.push(FieldError::invalid(field, value.clone(), "must be a string")),
-            Some("") => errors.push(FieldError::invalid(field, "", "must not be empty")),
+            None => notes.push(&path, |field| FieldError::invalid(field, value.clone(), "must be a string")),
+            Some("") => notes.push(&path, |field| FieldError::invalid(field, "", "must not be empty")),
             Some(kind) => {
                 if let Some(problems) = label_problems(&kind.to_lowercase()) {
                     let detail = format!("may have mixed case, but should otherwise match: {problems}");
-                    errors.push(FieldError::invalid(field, kind, detail));
+                    notes.push(&path, |field| FieldError::invalid(field, kind, detail));
                 }
             }
         }
@@ -69,7 +85,7 @@ fn validate_resource(fields: &Map<String, Value>, path: &FieldPath, errors: &mut
     if let Some(metadata) = fields.get("metadata")
         && let Some(detail) = undecodable(metadata)
     {
-        errors.push(FieldError::invalid(path.child("metadata"), metadata.clone(), detail));
+        notes.push(&path.field("metadata"), |field| FieldError::invalid(field, metadata.clone(), detail));
     }
 }
 

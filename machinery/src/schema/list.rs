@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
+use super::notes::Notes;
 use super::path::Path;
 use super::{ListType, Schema};
+use crate::FieldError;
 use crate::go::{self, GoNumber};
-use crate::{FieldError, FieldErrors, FieldPath};
 
 /// Notes what occurs twice in lists that are sets or maps.
-pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, prefix: &FieldPath, errors: &mut FieldErrors) {
+pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, notes: &mut Notes<'_>) {
     if !schema.0.below.keyed_lists {
         return;
     }
@@ -18,12 +19,12 @@ pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, prefix: 
         Value::Object(fields) => {
             if let Some(additional) = schema.additional() {
                 for (name, value) in fields {
-                    validate(additional, value, &path.key(name), prefix, errors);
+                    validate(additional, value, &path.key(name), notes);
                 }
             }
             for (name, value) in fields {
                 if let Some(property) = schema.property(name) {
-                    validate(property, value, &path.field(name), prefix, errors);
+                    validate(property, value, &path.field(name), notes);
                 }
             }
         }
@@ -34,15 +35,15 @@ pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, prefix: 
                     let keys: Vec<Key<'_>> = items.iter().map(Key::of).collect();
                     for i in repeated(&keys) {
                         if let Some(item) = items.get(i) {
-                            errors.push(FieldError::duplicate(path.index(i).below(prefix), item.clone()));
+                            notes.push(&path.index(i), |field| FieldError::duplicate(field, item.clone()));
                         }
                     }
                 }
-                ListType::Map => validate_map(schema, items, path, prefix, errors),
+                ListType::Map => validate_map(schema, items, path, notes),
             }
             if let Some(schema) = schema.items() {
                 for (i, item) in items.iter().enumerate() {
-                    validate(schema, item, &path.index(i), prefix, errors);
+                    validate(schema, item, &path.index(i), notes);
                 }
             }
         }
@@ -50,10 +51,10 @@ pub(super) fn validate(schema: &Schema, value: &Value, path: &Path<'_>, prefix: 
     }
 }
 
-fn validate_map(schema: &Schema, items: &[Value], path: &Path<'_>, prefix: &FieldPath, errors: &mut FieldErrors) {
+fn validate_map(schema: &Schema, items: &[Value], path: &Path<'_>, notes: &mut Notes<'_>) {
     if let Some((i, item)) = items.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null()) {
         let detail = "must be an object for an array of list-type map";
-        errors.push(FieldError::invalid(path.index(i).below(prefix), item.clone(), detail));
+        notes.push(&path.index(i), |field| FieldError::invalid(field, item.clone(), detail));
         return;
     }
     let mut names = schema.map_keys();
@@ -63,7 +64,7 @@ fn validate_map(schema: &Schema, items: &[Value], path: &Path<'_>, prefix: &Fiel
     };
     for i in repeated(&keys) {
         if let Some(item) = items.get(i) {
-            errors.push(FieldError::duplicate(path.index(i).below(prefix), identity(schema, item)));
+            notes.push(&path.index(i), |field| FieldError::duplicate(field, identity(schema, item)));
         }
     }
 }
@@ -106,7 +107,7 @@ impl<'v> Key<'v> {
     }
 }
 
-fn scalar_order(left: &Value, right: &Value) -> Ordering {
+pub(super) fn scalar_order(left: &Value, right: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Null => 0,
         Value::Bool(_) => 1,
@@ -149,12 +150,7 @@ pub(super) fn has_duplicates(items: &[Value]) -> bool {
     if items.len() <= FEW {
         return items.iter().enumerate().any(|(i, item)| after(i).iter().any(|other| go::same(item, other)));
     }
-    let keys: Vec<Key<'_>> = items.iter().map(Key::of).collect();
-    let mut sorted: Vec<(&Value, &Key<'_>)> = items.iter().zip(&keys).collect();
-    sorted.sort_by(|(_, left), (_, right)| left.order(right));
-    let groups = sorted.chunk_by(|(_, left), (_, right)| left.order(right) == Ordering::Equal);
-    // The texts of different values may be equal, but then they are few.
-    groups
-        .into_iter()
-        .any(|group| group.windows(2).any(|pair| matches!(pair, [(left, _), (right, _)] if go::same(left, right))))
+    let is_compound = |item: &Value| item.is_array() || item.is_object();
+    let key = |item| if is_compound(item) { Key::Compound(go::identity(item)) } else { Key::Scalar(item) };
+    !repeated(&items.iter().map(key).collect::<Vec<_>>()).is_empty()
 }

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::notes::{MAX_ERROR_BYTES, MAX_ERRORS};
 use super::path::Path;
 use super::{Additional, Schema};
 
@@ -18,12 +19,31 @@ pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     unknown
 }
 
-/// What [`prune`] would remove.
+/// What [`prune`] would remove. Of very many fields, only the first are told.
 pub fn unknown_fields(schema: &Schema, object: &Value) -> Vec<String> {
-    let mut unknown = Vec::new();
+    let mut unknown = Unknown::default();
     find(Mode::Prune { schema: Some(schema), root: true }, object, &Path::ROOT, &mut unknown);
-    unknown.sort_unstable();
-    unknown
+    unknown.paths.sort_unstable();
+    unknown.paths
+}
+
+/// The fields found so far, and how long their paths are.
+#[derive(Default)]
+struct Unknown {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+// === impl Unknown ===
+
+impl Unknown {
+    fn push(&mut self, path: &Path<'_>) {
+        if self.paths.len() < MAX_ERRORS && self.bytes < MAX_ERROR_BYTES {
+            let path = path.plain();
+            self.bytes += path.len();
+            self.paths.push(path);
+        }
+    }
 }
 
 /// How a value is pruned.
@@ -80,14 +100,14 @@ impl<'s> Mode<'s> {
     }
 }
 
-fn find(mode: Mode<'_>, value: &Value, path: &Path<'_>, unknown: &mut Vec<String>) {
+fn find(mode: Mode<'_>, value: &Value, path: &Path<'_>, unknown: &mut Unknown) {
     let mode = mode.settled();
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 match mode.field(name) {
                     Fate::Stays => {}
-                    Fate::Goes => unknown.push(path.key(name).plain()),
+                    Fate::Goes => unknown.push(&path.key(name)),
                     Fate::Pruned(mode) => find(mode, value, &path.key(name), unknown),
                 }
             }

@@ -8,34 +8,42 @@
 
 use serde_json::{Map, Value};
 
-use super::list;
+use super::notes::{MAX_ERROR_BYTES, MAX_ERRORS, Notes};
 use super::path::Path;
-use super::{Additional, Check, ListType, Node, Rules, Schema, Type};
+use super::{Additional, Check, Node, Rules, Schema, Type, embedded, list};
 use crate::field::go_quote;
 use crate::go::{self, GoNumber};
 use crate::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 
 mod number;
+mod old;
 
-/// Notes everything that is wrong with `value`, which stands at `path`: the schema's rules, then embedded objects, then
-/// lists that are sets or maps.
+use old::Old;
+
+/// Notes what is wrong with `value`, which stands at `path`: the schema's rules, then embedded objects, then lists that
+/// are sets or maps. Of very many errors, only the first are noted. Of the metadata of embedded objects only the types are
+/// checked; see [`visit_embedded`](super::visit_embedded).
 pub fn validate(schema: &Schema, value: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let outcome = Walk { prefix: path }.value(schema, value, None, &Path::ROOT);
-    errors.extend(outcome.errors.into_iter().map(|found| found.error));
-    super::embedded::validate(schema, value, &Path::ROOT, path, errors);
-    list::validate(schema, value, &Path::ROOT, path, errors);
+    let mut outcome = Walk { prefix: path }.value(schema, value, None, &Path::ROOT);
+    errors.extend(outcome.errors.drain(..).map(|found| found.error));
+    embedded::validate(schema, value, &mut Notes::new(path, errors));
+    list::validate(schema, value, &Path::ROOT, &mut Notes::new(path, errors));
 }
 
 /// The same for a value that takes the place of `old`: what is wrong with a part that did not change is let pass, so
 /// that a schema can become stricter without blocking those who change something else.
 pub fn validate_update(schema: &Schema, value: &Value, old: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let outcome = Walk { prefix: path }.ratcheted(schema, value, Some(old), &Path::ROOT);
-    errors.extend(outcome.errors.into_iter().map(|found| found.error));
-    super::embedded::validate(schema, value, &Path::ROOT, path, errors);
+    let walk = Walk { prefix: path };
+    let valid = walk.value(schema, value, None, &Path::ROOT).errors.is_empty();
+    if !valid {
+        let outcome = walk.ratcheted(schema, value, Some(Old { schema, value: old }), &Path::ROOT);
+        errors.extend(outcome.errors.into_iter().map(|found| found.error));
+    }
+    embedded::validate(schema, value, &mut Notes::new(path, errors));
     let mut before = FieldErrors::default();
-    list::validate(schema, old, &Path::ROOT, path, &mut before);
+    list::validate(schema, old, &Path::ROOT, &mut Notes::new(path, &mut before));
     if before.is_empty() {
-        list::validate(schema, value, &Path::ROOT, path, errors);
+        list::validate(schema, value, &Path::ROOT, &mut Notes::new(path, errors));
     }
 }
 
@@ -56,13 +64,16 @@ struct Outcome {
     errors: Vec<Found>,
     /// How many checks passed. Of several branches that all fail, the one with the most is reported.
     matches: usize,
+    /// How long the texts are.
+    bytes: usize,
 }
 
 // === impl Outcome ===
 
 impl Outcome {
     fn add(&mut self, found: Found) {
-        if self.errors.iter().all(|other| other.text != found.text) {
+        if !self.is_full() && self.errors.iter().all(|other| other.text != found.text) {
+            self.bytes += found.text.len();
             self.errors.push(found);
         }
     }
@@ -71,9 +82,15 @@ impl Outcome {
         self.matches += other.matches;
         if self.errors.is_empty() {
             self.errors = other.errors;
+            self.bytes = other.bytes;
         } else {
             other.errors.into_iter().for_each(|found| self.add(found));
         }
+    }
+
+    /// Whether more errors would only take room.
+    fn is_full(&self) -> bool {
+        self.errors.len() >= MAX_ERRORS || self.bytes >= MAX_ERROR_BYTES
     }
 }
 
@@ -81,15 +98,16 @@ impl Outcome {
 
 impl Walk<'_> {
     /// A part of an object, with what it was before if that is known.
-    fn ratcheted(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &Path<'_>) -> Outcome {
+    fn ratcheted(&self, schema: &Schema, value: &Value, old: Option<Old<'_>>, path: &Path<'_>) -> Outcome {
         let mut outcome = self.value(schema, value, old, path);
-        if !outcome.errors.is_empty() && old.is_some_and(|old| go::same(old, value)) {
+        if !outcome.errors.is_empty() && old.is_some_and(|old| old.equals(value)) {
             outcome.errors.clear();
+            outcome.bytes = 0;
         }
         outcome
     }
 
-    fn value(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &Path<'_>) -> Outcome {
+    fn value(&self, schema: &Schema, value: &Value, old: Option<Old<'_>>, path: &Path<'_>) -> Outcome {
         let node = &*schema.0;
         let mut outcome = Outcome::default();
         if value.is_null() {
@@ -112,7 +130,7 @@ impl Walk<'_> {
         }
         let rules = node.rules.as_deref();
         if let Some(rules) = rules {
-            self.branches(rules, value, old, path, &mut outcome);
+            self.branches(rules, value, path, &mut outcome);
         }
         outcome.matches += 2;
         match value {
@@ -189,9 +207,10 @@ impl Walk<'_> {
         Some(self.wrong_type(path, type_names(node).unwrap_or_default(), found.name()))
     }
 
-    fn branches(&self, rules: &Rules, value: &Value, old: Option<&Value>, path: &Path<'_>, outcome: &mut Outcome) {
+    /// The branches of `anyOf`, `oneOf`, `allOf` and `not`. What was before makes no difference inside of them.
+    fn branches(&self, rules: &Rules, value: &Value, path: &Path<'_>, outcome: &mut Outcome) {
         if !rules.any_of.is_empty() {
-            let best = self.best(&rules.any_of, value, old, path, true);
+            let best = self.best(&rules.any_of, value, path, true);
             if best.valid == 0 {
                 let text = format!("{} must validate at least one schema (anyOf)", go_quote(&path.dotted()));
                 outcome.add(self.general(text));
@@ -199,7 +218,7 @@ impl Walk<'_> {
             outcome.merge(best.outcome);
         }
         if !rules.one_of.is_empty() {
-            let best = self.best(&rules.one_of, value, old, path, false);
+            let best = self.best(&rules.one_of, value, path, false);
             if best.valid != 1 {
                 let which = match best.valid {
                     0 => "Found none valid".to_owned(),
@@ -215,7 +234,7 @@ impl Walk<'_> {
         if !rules.all_of.is_empty() {
             let mut valid = 0;
             for branch in &rules.all_of {
-                let result = self.value(branch, value, old, path);
+                let result = self.value(branch, value, None, path);
                 valid += usize::from(result.errors.is_empty());
                 outcome.merge(result);
             }
@@ -226,18 +245,18 @@ impl Walk<'_> {
             }
         }
         if let Some(not) = &rules.not
-            && self.value(not, value, old, path).errors.is_empty()
+            && self.value(not, value, None, path).errors.is_empty()
         {
             outcome.add(self.general(format!("{} must not validate the schema (not)", go_quote(&path.dotted()))));
         }
     }
 
     /// The first branch that fits, else the one that fits best; and how many fit.
-    fn best(&self, branches: &[Schema], value: &Value, old: Option<&Value>, path: &Path<'_>, first: bool) -> Best {
+    fn best(&self, branches: &[Schema], value: &Value, path: &Path<'_>, first: bool) -> Best {
         let mut best = Best::default();
         let mut any = false;
         for branch in branches {
-            let result = self.value(branch, value, old, path);
+            let result = self.value(branch, value, None, path);
             if result.errors.is_empty() {
                 if best.valid == 0 {
                     best.outcome = result;
@@ -279,11 +298,15 @@ impl Walk<'_> {
         }
     }
 
-    fn list(&self, node: &Node, items: &[Value], old: Option<&Value>, path: &Path<'_>, outcome: &mut Outcome) {
+    fn list(&self, node: &Node, items: &[Value], old: Option<Old<'_>>, path: &Path<'_>, outcome: &mut Outcome) {
         if let Some(schema) = &node.items {
+            let old = old.map(Old::items);
             for (i, item) in items.iter().enumerate() {
-                let old = old.and_then(|old| old_item(node, item, old));
+                let old = old.as_ref().and_then(|old| old.get(item));
                 outcome.merge(self.ratcheted(schema, item, old, &path.index(i)));
+                if outcome.is_full() {
+                    break;
+                }
             }
         }
         let Some(rules) = node.rules.as_deref() else {
@@ -318,7 +341,7 @@ impl Walk<'_> {
         &self,
         schema: &Schema,
         fields: &Map<String, Value>,
-        old: Option<&Value>,
+        old: Option<Old<'_>>,
         path: &Path<'_>,
         outcome: &mut Outcome,
     ) {
@@ -333,7 +356,7 @@ impl Walk<'_> {
                 outcome.add(self.too_many(path, text, fields.len(), most));
             }
         }
-        let before = |name: &str| old.and_then(|old| old.get(name));
+        let before = |name: &str| old.and_then(|old| old.field(name));
         let unnamed = || fields.iter().filter(|(name, _)| schema.property(name).is_none());
         match &node.additional {
             Additional::Unset | Additional::Allowed(true) => {}
@@ -341,11 +364,17 @@ impl Walk<'_> {
                 for (name, _) in unnamed() {
                     let text = format!("{}.{name} in body is a forbidden property", path.dotted());
                     outcome.add(self.found(path, name.as_str(), text));
+                    if outcome.is_full() {
+                        break;
+                    }
                 }
             }
             Additional::Schema(schema) => {
                 for (name, value) in unnamed() {
                     outcome.merge(self.ratcheted(schema, value, before(name), &path.key(name)));
+                    if outcome.is_full() {
+                        break;
+                    }
                 }
             }
         }
@@ -424,25 +453,6 @@ fn type_names(node: &Node) -> Option<&'static str> {
         true => Some("integer,string"),
         false => node.kind.map(Type::name),
     }
-}
-
-/// The item of the old list that has the keys of this one. Only lists of type map tell.
-fn old_item<'o>(node: &Node, item: &Value, old: &'o Value) -> Option<&'o Value> {
-    if node.list_type != Some(ListType::Map) || node.map_keys.is_empty() {
-        return None;
-    }
-    let default = |name: &str| node.items.as_ref()?.property(name)?.default_value();
-    let key = |item: &'o Value, name: &str| item.get(name);
-    old.as_array()?.iter().find(|old| {
-        old.is_object()
-            && node.map_keys.iter().all(|name| {
-                match (item.get(&**name).or_else(|| default(name)), key(old, name).or_else(|| default(name))) {
-                    (Some(new), Some(old)) => go::same(new, old),
-                    (None, None) => true,
-                    _ => false,
-                }
-            })
-    })
 }
 
 /// Whether a value is one of an enum, as Go converts it to the type of the option: a fraction is cut off, and a number

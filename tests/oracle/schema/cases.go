@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand"
+	"slices"
 )
 
 const (
-	schemas          = 190
+	schemas          = 160
 	objectsPerSchema = 7
 )
 
@@ -37,6 +39,9 @@ func cases() []group {
 			answer, _ := ask(g.Schema, encode(generator.fitting(schema, 0)), nil)
 			g.Objects = append(g.Objects, answer)
 		}
+		old := generator.fields(schema, 0)
+		answer, _ := ask(g.Schema, encode(generator.mixed(old, generator.fields(schema, 0))), encode(old))
+		g.Objects = append(g.Objects, answer)
 		groups = append(groups, g)
 	}
 	return groups
@@ -257,7 +262,7 @@ func (g generator) fitting(schema any, depth int) any {
 	return g.any(depth)
 }
 
-func (g generator) fields(s m, depth int) any {
+func (g generator) fields(s m, depth int) m {
 	fields := m{}
 	properties, _ := s["properties"].(m)
 	for _, name := range names {
@@ -284,6 +289,33 @@ func (g generator) fields(s m, depth int) any {
 		delete(fields, "metadata")
 	}
 	return fields
+}
+
+// A new value that has parts of the old one.
+func (g generator) mixed(old, new any) any {
+	switch old := old.(type) {
+	case m:
+		new, ok := new.(m)
+		if !ok || g.chance(20) {
+			return old
+		}
+		mixed := m{}
+		for _, name := range slices.Sorted(maps.Keys(new)) {
+			if before, ok := old[name]; ok {
+				mixed[name] = g.mixed(before, new[name])
+			} else {
+				mixed[name] = new[name]
+			}
+		}
+		return mixed
+	case l:
+		new, ok := new.(l)
+		if !ok || g.chance(20) {
+			return old
+		}
+		return slices.Concat(new, old)
+	}
+	return pick(g, old, new)
 }
 
 func (g generator) text() string {

@@ -116,7 +116,13 @@ func ask(schema json.RawMessage, object json.RawMessage, old json.RawMessage) (a
 	}
 	result.Errors = record(errs)
 	if old != nil {
-		result.UpdateErrors = record(validation.ValidateCustomResourceUpdate(nil, decode(object), decode(old), validator, validation.WithRatcheting(nil)))
+		before := decode(old)
+		errs := validation.ValidateCustomResourceUpdate(nil, value, before, validator, validation.WithRatcheting(nil))
+		errs = append(errs, objectmeta.Validate(nil, value, structural, false)...)
+		if len(listtype.ValidateListSetsAndMaps(nil, structural, before.(map[string]any))) == 0 {
+			errs = append(errs, listtype.ValidateListSetsAndMaps(nil, structural, value.(map[string]any))...)
+		}
+		result.UpdateErrors = record(errs)
 	}
 	return result, len(errs) > 0
 }
