@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub(crate) use bailiwick_machinery::go::{is_printable, quote};
+
 /// A number that Go's `strconv` refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("strconv.{function}: parsing {}: {fault}", quote(text))]
@@ -112,44 +114,9 @@ pub(crate) fn parse_duration(text: &str) -> Result<i64, DurationError> {
     value.ok_or_else(invalid)
 }
 
-/// `unicode.IsPrint(c)`: letters, marks, numbers, punctuation, symbols and the ASCII space. The standard library knows these
-/// as what it need not escape; the letter in front keeps it from escaping marks, as it does at the start of a text.
-pub(crate) fn is_print(c: char) -> bool {
-    if c.is_ascii() {
-        return c == ' ' || c.is_ascii_graphic();
-    }
-    let text: String = ['a', c].iter().collect();
-    text.escape_debug().nth(1) == Some(c)
-}
-
-/// `strconv.Quote(text)`.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{07}' => quoted.push_str("\\a"),
-            '\u{08}' => quoted.push_str("\\b"),
-            '\u{0b}' => quoted.push_str("\\v"),
-            '\u{0c}' => quoted.push_str("\\f"),
-            c if is_print(c) => quoted.push(c),
-            c if c.is_ascii() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if u32::from(c) < 0x1_0000 => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
 /// `fmt.Sprintf("%#U", c)`.
 pub(crate) fn code_point(c: char) -> String {
-    if is_print(c) { format!("U+{:04X} '{c}'", u32::from(c)) } else { format!("U+{:04X}", u32::from(c)) }
+    if is_printable(c) { format!("U+{:04X} '{c}'", u32::from(c)) } else { format!("U+{:04X}", u32::from(c)) }
 }
 
 /// Quotes as the package `time` writes them, which knows no Unicode.

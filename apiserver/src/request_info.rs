@@ -15,6 +15,7 @@
 
 use std::ops::Range;
 
+use bailiwick_machinery::{FieldSelector, label};
 use http::Method;
 
 use crate::options::ListParameters;
@@ -240,7 +241,7 @@ impl RequestInfo {
     fn read_query(&mut self, query: &Query, origin: Origin) {
         if self.name.is_empty() && self.verb == Verb::Get {
             let parameters = ListParameters::decode(query).ok();
-            let read = parameters.and_then(|read| Some((read.watch, selected_name(&read.field_selector)?)));
+            let read = parameters.and_then(|read| Some((read.watch, selected_name(&read)?)));
             let (watch, selected) = read.unwrap_or_else(|| {
                 // What cannot be read is refused later. Until then it is a watch if it looks like one, and has no name.
                 let off = |watch: &str| watch == "0" || watch.eq_ignore_ascii_case("false");
@@ -369,45 +370,11 @@ fn lower(method: &Method) -> String {
     method.as_str().to_ascii_lowercase()
 }
 
-/// The name that a field selector demands, if it demands one: of several terms, the first in their order as texts. `None` if
-/// the selector cannot be read.
-fn selected_name(selector: &str) -> Option<Option<String>> {
-    let mut terms = split_terms(selector);
-    terms.sort_unstable();
-    let mut name = None;
-    for term in terms.into_iter().filter(|term| !term.is_empty()) {
-        let at = term.find('=')?;
-        let (field, value) = (term.get(..at)?, term.get(at + 1..)?);
-        let value = unescape(value.strip_prefix('=').filter(|_| !field.ends_with('!')).unwrap_or(value))?;
-        if field == "metadata.name" && name.is_none() {
-            name = Some(value);
-        }
-    }
-    Some(name)
-}
-
-fn split_terms(selector: &str) -> Vec<&str> {
-    let mut escaped = false;
-    let separator = |c: char| {
-        let separates = c == ',' && !escaped;
-        escaped = c == '\\' && !escaped;
-        separates
-    };
-    selector.split(separator).collect()
-}
-
-/// The value of a term; `None` if it contains what must be escaped, or an escape that there is not.
-fn unescape(value: &str) -> Option<String> {
-    let mut plain = String::with_capacity(value.len());
-    let mut chars = value.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => plain.push(chars.next().filter(|c| matches!(c, '\\' | ',' | '='))?),
-            ',' | '=' => return None,
-            c => plain.push(c),
-        }
-    }
-    Some(plain)
+/// The name that the selectors demand, if they demand one. `None` if one of them cannot be read.
+fn selected_name(read: &ListParameters) -> Option<Option<String>> {
+    label::Selector::parse(&read.label_selector).ok()?;
+    let fields = FieldSelector::parse(&read.field_selector).ok()?;
+    Some(fields.requires_exact_match("metadata.name").map(str::to_owned))
 }
 
 fn is_path_segment(name: &str) -> bool {

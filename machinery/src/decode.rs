@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::field::go_quote;
+use crate::go;
 use crate::media::MediaType;
 use crate::object::Object;
 
@@ -187,7 +187,7 @@ pub fn problems(duplicates: &[Duplicate]) -> Vec<String> {
     let mut lines = String::new();
     for duplicate in duplicates {
         match &duplicate.yaml {
-            None => texts.push(format!("duplicate field {}", go_quote(&duplicate.path))),
+            None => texts.push(format!("duplicate field {}", go::quote(&duplicate.path))),
             Some((line, key)) => lines.push_str(&format!("\n  line {line}: key {key} already set in map")),
         }
     }
@@ -240,7 +240,7 @@ fn quote_byte(byte: u8) -> String {
         // These print as `\u00ad` and `\u00a0` in Go, being neither letters nor marks nor symbols.
         0xa0 | 0xad => format!("'\\u{byte:04x}'"),
         byte => {
-            let quoted = go_quote(&char::from(byte).to_string());
+            let quoted = go::quote(&char::from(byte).to_string());
             format!("'{}'", quoted.trim_matches('"'))
         }
     }

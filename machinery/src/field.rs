@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::go;
+
 /// Where in an object: `spec.parts[2].name`, `metadata.annotations[example.dev/x]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(String);
@@ -176,7 +178,7 @@ impl FieldError {
     /// A value that is malformed or out of bounds and is not a plain text in Kubernetes: its JSON is shown, with the
     /// fields in the order in which it has them.
     pub fn invalid_json(field: FieldPath, value: &impl Serialize, detail: &str) -> Self {
-        Self { field, kind: FieldErrorKind::Invalid, value: None, detail: format!("{}: {detail}", go_json(value)) }
+        Self { field, kind: FieldErrorKind::Invalid, value: None, detail: format!("{}: {detail}", go::json_of(value)) }
     }
 
     /// A value of the wrong type.
@@ -196,7 +198,7 @@ impl FieldError {
 
     /// A value that is none of `supported`.
     pub fn not_supported(field: FieldPath, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let quoted: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
+        let quoted: Vec<String> = supported.iter().map(|value| go::quote(value)).collect();
         let detail = if quoted.is_empty() { String::new() } else { format!("supported values: {}", quoted.join(", ")) };
         Self { field, kind: FieldErrorKind::NotSupported, value: Some(value.into()), detail }
     }
@@ -226,8 +228,9 @@ impl FieldError {
         if let Some(value) = self.value.as_ref().filter(|_| self.kind.shows_value()) {
             body.push_str(": ");
             match value {
-                Value::String(text) => body.push_str(&go_quote(text)),
-                other => body.push_str(&go_json(other)),
+                Value::String(text) => body.push_str(&go::quote(text)),
+                Value::Number(number) => body.push_str(&go::GoNumber::of(number).text()),
+                other => body.push_str(&go::json(other)),
             }
         }
         if !self.detail.is_empty() {
@@ -296,58 +299,6 @@ impl fmt::Display for FieldErrors {
             several => write!(f, "[{}]", several.join(", ")),
         }
     }
-}
-
-/// Text in quotes as Go's `%q` writes it, which is what clients are used to.
-pub(crate) fn go_quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{07}' => quoted.push_str("\\a"),
-            '\u{08}' => quoted.push_str("\\b"),
-            '\u{0c}' => quoted.push_str("\\f"),
-            '\u{0b}' => quoted.push_str("\\v"),
-            c if c.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if is_printable(c) => quoted.push(c),
-            c if u32::from(c) < 0x1_0000 => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// JSON as Go writes it: what HTML and JavaScript could misread is escaped. Those characters stand in texts only, so they
-/// can be replaced wherever they are.
-pub(crate) fn go_json(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value).unwrap_or_default();
-    let mut escaped = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-/// Go's `unicode.IsPrint`: letters, marks, numbers, punctuation, symbols and the ASCII space. The standard library knows
-/// these as what it need not escape; the letter in front keeps it from escaping marks too, which it does at the start of
-/// a text.
-pub(crate) fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return !c.is_ascii_control();
-    }
-    let mut bytes = [0; 5];
-    bytes[0] = b'a';
-    let end = 1 + c.encode_utf8(&mut bytes[1..]).len();
-    std::str::from_utf8(&bytes[..end]).is_ok_and(|text| text.escape_debug().nth(1) != Some('\\'))
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::field::{FieldError, FieldErrors, FieldPath, go_quote};
+use crate::field::{FieldError, FieldErrors, FieldPath};
+use crate::go;
 use crate::metadata::{MAX_ERRORS, validate_labels};
 use crate::name::{MAX_DNS_SUBDOMAIN_BYTES, MAX_LABEL_BYTES, Messages, label_value, qualified_name};
 
@@ -106,7 +107,7 @@ pub enum Error {
     #[error("{0}")]
     Invalid(FieldErrors),
     /// An operator of the structured form does not exist.
-    #[error("{} is not a valid label selector operator", go_quote(.0))]
+    #[error("{} is not a valid label selector operator", go::quote(.0))]
     UnknownOperator(String),
 }
 

@@ -8,6 +8,7 @@ pub mod discovery;
 pub mod encode;
 mod field;
 pub mod field_selector;
+pub mod go;
 mod group;
 pub mod label;
 pub mod media;
@@ -20,6 +21,7 @@ pub mod proto;
 pub mod quantity;
 #[cfg(test)]
 mod recorded;
+pub mod schema;
 mod status;
 pub mod table;
 mod time;

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::field::{FieldError, FieldErrors, FieldPath, go_json, go_quote, is_printable};
+use crate::field::{FieldError, FieldErrors, FieldPath};
+use crate::go;
 use crate::group::GroupVersion;
 use crate::name::{
     MAX_ANNOTATIONS_BYTES, Messages, NameForm, NameRule, annotation_key, dns1123_label, label_value, qualified_name,
@@ -146,7 +147,7 @@ pub fn validate_field_manager(manager: &str, path: &FieldPath, errors: &mut Fiel
     if manager.len() > MAX_FIELD_MANAGER_BYTES {
         errors.push(FieldError::too_long(path.clone(), MAX_FIELD_MANAGER_BYTES));
     }
-    for (at, c) in manager.char_indices().filter(|&(_, c)| !is_printable(c)) {
+    for (at, c) in manager.char_indices().filter(|&(_, c)| !go::is_printable(c)) {
         if is_full(errors) {
             return;
         }
@@ -188,7 +189,7 @@ fn validate_owner_references(metadata: Metadata<'_>, path: &FieldPath, errors: &
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                 );
                 let owners: Vec<OwnerReference> = metadata.owner_references().collect();
-                if go_json(&owners).len() > MAX_SHOWN_BYTES {
+                if go::json_of(&owners).len() > MAX_SHOWN_BYTES {
                     errors.push(FieldError::invalid(path.clone(), owners.len(), shown(&detail)));
                     return;
                 }
@@ -240,7 +241,7 @@ fn validate_no_new_finalizers(new: Metadata<'_>, old: Metadata<'_>, path: &Field
         return;
     }
     // A Go literal, because that is what `%#v` makes of it.
-    let added: Vec<String> = added.into_iter().map(go_quote).collect();
+    let added: Vec<String> = added.into_iter().map(go::quote).collect();
     let detail = format!(
         "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         added.join(", ")

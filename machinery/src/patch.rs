@@ -130,7 +130,7 @@ pub enum PlaceError {
         index: i64,
     },
     /// That is no index.
-    #[error("{}strconv.Atoi: parsing {}: {problem}", improper(*adding, key), crate::field::go_quote(key))]
+    #[error("{}strconv.Atoi: parsing {}: {problem}", improper(*adding, key), crate::go::quote(key))]
     NotAnIndex {
         /// The text.
         key: String,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::field::{FieldErrors, go_quote};
+use crate::field::FieldErrors;
+use crate::go;
 use crate::group::{GroupKind, GroupResource};
 
 /// An answer that is not an object. Only failures and the success of a deletion are told this way.
@@ -161,17 +162,17 @@ impl Status {
 
     /// The object does not exist.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
-        Self::about(Reason::NotFound, resource, name, format!("{resource} {} not found", go_quote(name)))
+        Self::about(Reason::NotFound, resource, name, format!("{resource} {} not found", go::quote(name)))
     }
 
     /// The object exists already.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
-        Self::about(Reason::AlreadyExists, resource, name, format!("{resource} {} already exists", go_quote(name)))
+        Self::about(Reason::AlreadyExists, resource, name, format!("{resource} {} already exists", go::quote(name)))
     }
 
     /// No unused name was found for the object.
     pub fn no_unique_name(resource: &GroupResource, name: &str) -> Self {
-        let name_quoted = go_quote(name);
+        let name_quoted = go::quote(name);
         let message = format!(
             "{resource} {name_quoted} already exists, the server was not able to generate a unique name for the object"
         );
@@ -182,14 +183,14 @@ impl Status {
     pub fn forbidden(resource: &GroupResource, name: &str, why: &str) -> Self {
         let message = match name {
             "" => format!("{resource} is forbidden: {why}"),
-            name => format!("{resource} {} is forbidden: {why}", go_quote(name)),
+            name => format!("{resource} {} is forbidden: {why}", go::quote(name)),
         };
         Self::about(Reason::Forbidden, resource, name, message)
     }
 
     /// The object is not as the request expects.
     pub fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", go_quote(name));
+        let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", go::quote(name));
         Self::about(Reason::Conflict, resource, name, message)
     }
 
@@ -201,7 +202,7 @@ impl Status {
 
     /// The object is not valid.
     pub fn invalid(kind: &GroupKind, name: &str, errors: &FieldErrors) -> Self {
-        let mut message = format!("{kind} {} is invalid", go_quote(name));
+        let mut message = format!("{kind} {} is invalid", go::quote(name));
         if !errors.is_empty() {
             message.push_str(&format!(": {errors}"));
         }
@@ -227,7 +228,7 @@ impl Status {
 
     /// The resource does not do this.
     pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
-        let kind = go_quote(&resource.to_string());
+        let kind = go::quote(&resource.to_string());
         let message = format!("{action} is not supported on resources of kind {kind}");
         Self::about(Reason::MethodNotAllowed, resource, "", message)
     }

@@ -3,7 +3,7 @@
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Status};
 
 use super::checked;
-use crate::go::{code_point, is_print};
+use crate::go::{code_point, is_printable};
 use crate::query::Query;
 
 /// The longest name of a field manager, in bytes.
@@ -160,7 +160,7 @@ fn check_field_manager(name: &str, errors: &mut FieldErrors) {
     if name.len() > MAX_FIELD_MANAGER_BYTES {
         errors.push(FieldError::too_long(field.clone(), MAX_FIELD_MANAGER_BYTES));
     }
-    for (at, c) in name.char_indices().filter(|(_, c)| !is_print(*c)).take(MAX_FIELD_MANAGER_BYTES) {
+    for (at, c) in name.char_indices().filter(|(_, c)| !is_printable(*c)).take(MAX_FIELD_MANAGER_BYTES) {
         let detail = format!("invalid character {} (at position {at})", code_point(c));
         errors.push(FieldError::invalid(field.clone(), name, detail));
     }

@@ -15,7 +15,7 @@ use serde_json::{Map, Number, Value};
 use super::json::{MAX_PATH, number, sound_text};
 use super::{DecodeError, Decoded, Duplicate, MAX_DEPTH, MAX_PROBLEMS};
 use crate::encode::number::{general_float, json_float};
-use crate::field::go_quote;
+use crate::go;
 use resolve::{Resolved, resolve};
 
 /// The most that aliases may add to a document: the bytes of their scalars, and `NODE_COST` for each node. It is the
@@ -308,7 +308,7 @@ impl Key {
     /// As Go prints it in a message.
     fn go_text(&self) -> String {
         match self {
-            Self::Text(text) => go_quote(text),
+            Self::Text(text) => go::quote(text),
             Self::Float(bits) => general_float(&format!("{:e}", f64::from_bits(*bits))),
             other => other.clone().into_text(),
         }

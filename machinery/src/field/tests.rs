@@ -79,16 +79,16 @@ fn errors_are_bounded_and_none_is_forgotten() {
 
 #[test]
 fn quotes() {
-    assert_eq!(go_quote("a\"b\\c\n\t\r\u{7}\u{1}\u{85}é☃"), "\"a\\\"b\\\\c\\n\\t\\r\\a\\x01\\u0085é☃\"");
+    assert_eq!(go::quote("a\"b\\c\n\t\r\u{7}\u{1}\u{85}é☃"), "\"a\\\"b\\\\c\\n\\t\\r\\a\\x01\\u0085é☃\"");
     let invisible = "\u{a0}\u{200b}\u{202e}\u{feff}\u{e000}\u{e0001}";
-    assert_eq!(go_quote(invisible), "\"\\u00a0\\u200b\\u202e\\ufeff\\ue000\\U000e0001\"");
-    assert_eq!(go_quote("\u{301}e\u{301}\u{fffd} 😀"), "\"\u{301}e\u{301}\u{fffd} 😀\"");
+    assert_eq!(go::quote(invisible), "\"\\u00a0\\u200b\\u202e\\ufeff\\ue000\\U000e0001\"");
+    assert_eq!(go::quote("\u{301}e\u{301}\u{fffd} 😀"), "\"\u{301}e\u{301}\u{fffd} 😀\"");
 }
 
 #[test]
 fn values_are_shown_as_go_writes_json() {
     assert_eq!(
-        go_json(&json!(["<a>&", "\u{2028}\u{1}\u{8}é\"", null, -1])),
+        go::json_of(&json!(["<a>&", "\u{2028}\u{1}\u{8}é\"", null, -1])),
         r#"["\u003ca\u003e\u0026","\u2028\u0001\bé\"",null,-1]"#
     );
     check(

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::decode::{MAX_DEPTH, MAX_PATH, MAX_PROBLEMS, cut, from_json, problems};
 use crate::encode::json_len;
-use crate::field::go_quote;
+use crate::go;
 
 use super::{MAX_COPIED, MAX_OPERATIONS, MAX_RESULT, MAX_WORK, PatchError, PlaceError};
 
@@ -105,7 +105,7 @@ impl Operation {
                 "value" => operation.value = value,
                 name if texts.len() < MAX_PROBLEMS => {
                     let path = format!("[{position}].{}", cut(name, MAX_PATH));
-                    texts.push(format!("unknown field {}", go_quote(&path)));
+                    texts.push(format!("unknown field {}", go::quote(&path)));
                 }
                 _ => {}
             }

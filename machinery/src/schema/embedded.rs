@@ -1,0 +1,152 @@
+//! Objects inside of objects: their apiVersion, kind and metadata.
+
+use serde_json::{Map, Value};
+
+use super::Schema;
+use super::notes::Notes;
+use super::path::Path;
+use crate::{FieldError, FieldPath, GroupVersion};
+
+/// Shows each object inside the value that is one of its own, and where it is: for rules that no schema knows, such as
+/// those of metadata.
+pub fn visit_embedded(
+    schema: &Schema,
+    value: &Value,
+    path: &FieldPath,
+    mut visit: impl FnMut(&FieldPath, &Map<String, Value>),
+) {
+    each(schema, value, &Path::ROOT, &mut |at, fields| visit(&at.below(path), fields));
+}
+
+/// Notes what is wrong with apiVersion, kind and the types in metadata of objects inside the value.
+pub(super) fn validate(schema: &Schema, value: &Value, notes: &mut Notes<'_>) {
+    each(schema, value, &Path::ROOT, &mut |path, fields| validate_resource(fields, path, notes));
+}
+
+fn each(schema: &Schema, value: &Value, path: &Path<'_>, visit: &mut dyn FnMut(&Path<'_>, &Map<String, Value>)) {
+    if !schema.0.below.embedded {
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            if schema.0.embedded {
+                visit(path, fields);
+            }
+            for (name, value) in fields {
+                if let Some(property) = schema.property(name) {
+                    each(property, value, &path.field(name), visit);
+                } else if let Some(additional) = schema.additional() {
+                    each(additional, value, &path.key(name), visit);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = schema.items() {
+                for (i, item) in items.iter().enumerate() {
+                    each(schema, item, &path.index(i), visit);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn validate_resource(fields: &Map<String, Value>, path: &Path<'_>, notes: &mut Notes<'_>) {
+    for name in ["apiVersion", "kind"] {
+        if !fields.contains_key(name) {
+            notes.push(&path.field(name), |field| FieldError::required(field, ""));
+        }
+    }
+    if let Some(value) = fields.get("apiVersion") {
+        let path = path.field("apiVersion");
+        match value.as_str() {
+            None => notes.push(&path, |field| FieldError::invalid(field, value.clone(), "must be a string")),
+            Some("") => notes.push(&path, |field| FieldError::invalid(field, "", "must not be empty")),
+            Some(text) if GroupVersion::parse(text).is_none() => {
+                let detail = format!("unexpected GroupVersion string: {text}");
+                notes.push(&path, |field| FieldError::invalid(field, text, detail));
+            }
+            Some(_) => {}
+        }
+    }
+    if let Some(value) = fields.get("kind") {
+        let path = path.field("kind");
+        match value.as_str() {
+            None => notes.push(&path, |field| FieldError::invalid(field, value.clone(), "must be a string")),
+            Some("") => notes.push(&path, |field| FieldError::invalid(field, "", "must not be empty")),
+            Some(kind) => {
+                if let Some(problems) = label_problems(&kind.to_lowercase()) {
+                    let detail = format!("may have mixed case, but should otherwise match: {problems}");
+                    notes.push(&path, |field| FieldError::invalid(field, kind, detail));
+                }
+            }
+        }
+    }
+    if let Some(metadata) = fields.get("metadata")
+        && let Some(detail) = undecodable(metadata)
+    {
+        notes.push(&path.field("metadata"), |field| FieldError::invalid(field, metadata.clone(), detail));
+    }
+}
+
+/// What keeps a text from being a DNS-1035 label.
+fn label_problems(text: &str) -> Option<String> {
+    let mut problems = Vec::new();
+    if text.len() > 63 {
+        problems.push("must be no more than 63 characters");
+    }
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let shaped = text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(inner) && !text.ends_with('-');
+    if !shaped {
+        problems.push(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+             character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+             validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+        );
+    }
+    (!problems.is_empty()).then(|| problems.join(","))
+}
+
+/// Why metadata cannot be read as such, in the words of Go's decoder. The first field that does not fit is named.
+fn undecodable(metadata: &Value) -> Option<String> {
+    let mismatch = |value: &Value, field: &str, wanted: &str| {
+        let found = match value {
+            Value::Null => return None,
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        Some(format!("json: cannot unmarshal {found} into Go {field} of type {wanted}"))
+    };
+    let fields = match metadata {
+        Value::Object(fields) => fields,
+        other => return mismatch(other, "value", "v1.ObjectMeta"),
+    };
+    fields.iter().find_map(|(name, value)| {
+        let field = format!("struct field ObjectMeta.{name}");
+        match name.as_str() {
+            "name" | "generateName" | "namespace" | "selfLink" | "uid" | "resourceVersion" => {
+                let wanted = if name == "uid" { "types.UID" } else { "string" };
+                if value.is_string() { None } else { mismatch(value, &field, wanted) }
+            }
+            "labels" | "annotations" => match value {
+                Value::Object(texts) => {
+                    texts.values().filter(|text| !text.is_string()).find_map(|text| mismatch(text, &field, "string"))
+                }
+                other => mismatch(other, &field, "map[string]string"),
+            },
+            "finalizers" => match value {
+                Value::Array(texts) => {
+                    texts.iter().filter(|text| !text.is_string()).find_map(|text| mismatch(text, &field, "string"))
+                }
+                other => mismatch(other, &field, "[]string"),
+            },
+            "ownerReferences" if !value.is_array() => mismatch(value, &field, "[]v1.OwnerReference"),
+            "managedFields" if !value.is_array() => mismatch(value, &field, "[]v1.ManagedFieldsEntry"),
+            "generation" | "deletionGracePeriodSeconds" if !value.is_i64() => mismatch(value, &field, "int64"),
+            _ => None,
+        }
+    })
+}
