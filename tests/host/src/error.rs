@@ -102,6 +102,9 @@ pub enum Error {
     /// A certificate could not be made.
     #[error("cannot make a certificate")]
     Certificate(#[from] rcgen::Error),
+    /// A certificate or key is not PEM.
+    #[error("cannot read PEM")]
+    Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),
     /// A link could not be set up.
     #[error("cannot listen for a link on port {port}")]
     Listen {

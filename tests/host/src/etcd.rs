@@ -299,8 +299,8 @@ impl EtcdTls {
             Ok::<_, Error>((write(&format!("{name}.crt"), certificate)?, write(&format!("{name}.key"), key)?))
         };
         let (server_certificate, server_key) = write_identity("server", authority.server("etcd", &[])?)?;
-        let (client_certificate, client_key) = write_identity("client", authority.client("client", None)?)?;
-        let (stranger_certificate, stranger_key) = write_identity("stranger", stranger.client("client", None)?)?;
+        let (client_certificate, client_key) = write_identity("client", authority.client("client", &[])?)?;
+        let (stranger_certificate, stranger_key) = write_identity("stranger", stranger.client("client", &[])?)?;
         Ok(Self {
             ca: write("ca.crt", authority.certificate())?,
             client_certificate,
