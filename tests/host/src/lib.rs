@@ -7,6 +7,7 @@
 //! A peer ends with the value that holds it. One in a `static` ends with the test process, but leaves its folder behind; one for
 //! each test is better, and an etcd of one member starts in a third of a second.
 
+mod daemon;
 mod error;
 mod etcd;
 mod http;
@@ -16,6 +17,7 @@ mod port;
 mod process;
 pub mod tool;
 
+pub use daemon::Daemon;
 pub use error::Error;
 pub use etcd::Etcd;
 pub use etcd::EtcdOptions;
