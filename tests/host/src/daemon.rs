@@ -23,6 +23,7 @@ use tokio::time::sleep;
 
 use crate::error::Error;
 use crate::http;
+use crate::http::Tls;
 use crate::process::Process;
 
 /// How often to look whether something awaited has happened.
@@ -55,10 +56,14 @@ pub struct Daemon {
 #[derive(Debug)]
 pub(crate) struct Health {
     pub(crate) address: SocketAddr,
+    /// None for plain HTTP.
+    pub(crate) tls: Option<Tls>,
     /// Answers 200 when the daemon serves, and something else before.
     pub(crate) ready_path: &'static str,
     /// How long a start may take.
     pub(crate) ready_limit: Duration,
+    /// How often to ask meanwhile.
+    pub(crate) poll: Duration,
 }
 
 /// The time from one start to the next stop.
@@ -136,7 +141,9 @@ impl Daemon {
             self.spawn()?;
             match self.wait_answer().await {
                 // Only a passing use by another program is worth waiting for.
-                Err(Error::PortTaken { .. }) if start.elapsed() < self.health.ready_limit => sleep(POLL).await,
+                Err(Error::PortTaken { .. }) if start.elapsed() < self.health.ready_limit => {
+                    sleep(self.health.poll).await;
+                }
                 result => return result,
             }
         }
@@ -147,7 +154,7 @@ impl Daemon {
         let start = Instant::now();
         while !self.is_ready().await {
             self.check_wait(start)?;
-            sleep(POLL).await;
+            sleep(self.health.poll).await;
         }
         Ok(())
     }
@@ -194,7 +201,10 @@ impl Daemon {
     }
 
     pub(crate) async fn get(&self, path: &str) -> io::Result<http::Answer> {
-        http::get(self.health.address, path).await
+        match &self.health.tls {
+            None => http::get(self.health.address, path).await,
+            Some(tls) => http::get_tls(self.health.address, tls, path, http::ANYTHING).await,
+        }
     }
 
     /// Waits until the process answers at all, which is when it has all its ports.
@@ -202,7 +212,7 @@ impl Daemon {
         let start = Instant::now();
         while self.get(self.health.ready_path).await.is_err() {
             self.check_wait(start)?;
-            sleep(POLL).await;
+            sleep(self.health.poll).await;
         }
         Ok(())
     }

@@ -93,6 +93,16 @@ pub enum Error {
         /// The daemon's name.
         daemon: String,
     },
+    /// The aggregator does not reach a server, or not one it trusts.
+    #[error("APIService \"{name}\" is not available: {reason}: {message}")]
+    Unavailable {
+        /// The APIService's name, such as `v1.example.com`.
+        name: String,
+        /// The reason of its condition `Available`.
+        reason: String,
+        /// The message of that condition.
+        message: String,
+    },
     /// Something did not happen in time.
     #[error("{what} did not happen within {limit:?}")]
     Late {
@@ -112,6 +122,9 @@ pub enum Error {
     /// A certificate could not be made.
     #[error("cannot make a certificate")]
     Certificate(#[from] rcgen::Error),
+    /// A client for a daemon's port could not be made.
+    #[error("cannot set up TLS")]
+    Tls(#[from] tokio_rustls::rustls::Error),
     /// A certificate or key is not PEM.
     #[error("cannot read PEM")]
     Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),

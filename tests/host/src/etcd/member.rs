@@ -11,6 +11,7 @@ use super::EtcdTls;
 use super::READY_LIMIT;
 use crate::daemon::Daemon;
 use crate::daemon::Health;
+use crate::daemon::POLL;
 use crate::error::Error;
 use crate::port::Port;
 
@@ -64,7 +65,13 @@ pub(super) fn plan(
             flags.push(format!("--key-file={}", tls.server_key.path().display()));
         }
         flags.extend(options.flags.iter().cloned());
-        let health = Health { address: metrics_port.address(), ready_path: "/readyz", ready_limit: READY_LIMIT };
+        let health = Health {
+            address: metrics_port.address(),
+            tls: None,
+            ready_path: "/readyz",
+            ready_limit: READY_LIMIT,
+            poll: POLL,
+        };
         let log = folder.join(format!("m{index}.log"));
         let daemon = Daemon::new(format!("etcd member {index}"), program.to_owned(), flags, log, health);
         Ok(Member { index, scheme, client_port, metrics_port, _peer_port: peer_port, data, daemon })
