@@ -58,30 +58,50 @@ pub enum Error {
     #[error("no free loopback port")]
     NoPort,
     /// Someone outside these tests took a port first.
-    #[error("a port of member {member} is in use by another program")]
+    #[error("a port of {daemon} is in use by another program")]
     PortTaken {
-        /// The member's index.
-        member: usize,
+        /// The daemon's name.
+        daemon: String,
     },
-    /// A member ended although nobody asked it to.
-    #[error("member {member} ended by itself; the end of its log:\n{log}")]
+    /// A daemon ended although nobody asked it to.
+    #[error("{daemon} ended by itself; the end of its log:\n{log}")]
     Ended {
-        /// The member's index.
-        member: usize,
+        /// The daemon's name.
+        daemon: String,
         /// The end of its log.
         log: String,
     },
-    /// A member is running and would have to be stopped first.
-    #[error("member {member} is running")]
-    Running {
-        /// The member's index.
-        member: usize,
+    /// A daemon runs and does not get ready.
+    #[error("{daemon} was not ready within {limit:?}; the end of its log:\n{log}")]
+    NotReady {
+        /// The daemon's name.
+        daemon: String,
+        /// How long it had.
+        limit: Duration,
+        /// The end of its log.
+        log: String,
     },
-    /// A member is not running.
-    #[error("member {member} is not running")]
+    /// A daemon is running and would have to be stopped first.
+    #[error("{daemon} is running")]
+    Running {
+        /// The daemon's name.
+        daemon: String,
+    },
+    /// A daemon is not running.
+    #[error("{daemon} is not running")]
     NotRunning {
-        /// The member's index.
-        member: usize,
+        /// The daemon's name.
+        daemon: String,
+    },
+    /// The aggregator does not reach a server, or not one it trusts.
+    #[error("APIService \"{name}\" is not available: {reason}: {message}")]
+    Unavailable {
+        /// The APIService's name, such as `v1.example.com`.
+        name: String,
+        /// The reason of its condition `Available`.
+        reason: String,
+        /// The message of that condition.
+        message: String,
     },
     /// Something did not happen in time.
     #[error("{what} did not happen within {limit:?}")]
@@ -102,6 +122,12 @@ pub enum Error {
     /// A certificate could not be made.
     #[error("cannot make a certificate")]
     Certificate(#[from] rcgen::Error),
+    /// A client for a daemon's port could not be made.
+    #[error("cannot set up TLS")]
+    Tls(#[from] tokio_rustls::rustls::Error),
+    /// A certificate or key is not PEM.
+    #[error("cannot read PEM")]
+    Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),
     /// A link could not be set up.
     #[error("cannot listen for a link on port {port}")]
     Listen {

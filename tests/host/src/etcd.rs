@@ -18,6 +18,9 @@ use tokio::time::Instant;
 use tokio::time::sleep;
 use tokio::time::timeout;
 
+use crate::daemon::POLL;
+use crate::daemon::START_ATTEMPTS;
+use crate::daemon::forget_environment;
 use crate::error::Error;
 use crate::link::Link;
 use crate::pki::Authority;
@@ -27,9 +30,6 @@ use crate::tool;
 
 pub use member::Member;
 
-/// How often to choose new ports if another program takes one between choosing and starting.
-const START_ATTEMPTS: usize = 5;
-
 /// How long a member may take until it serves. It takes about a second; the rest is for a busy machine.
 const READY_LIMIT: Duration = Duration::from_secs(60);
 
@@ -38,9 +38,6 @@ const LEADER_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long one command of etcd's client may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(30);
-
-/// How often to look whether something awaited has happened.
-const POLL: Duration = Duration::from_millis(20);
 
 /// What kind of etcd to start. The default is one member, no TLS, no authentication, and no fsync.
 #[derive(Debug, Clone)]
@@ -134,7 +131,7 @@ impl EtcdOptions {
         let members = member::plan(self, program, folder.path(), tls.as_ref())?;
         let etcd = Etcd { members, tls, root: Mutex::new(None), etcdctl: etcdctl.to_owned(), folder };
         for member in &etcd.members {
-            member.spawn()?;
+            member.daemon().spawn()?;
         }
         etcd.wait_ready().await?;
         Ok(etcd)
@@ -182,7 +179,7 @@ impl Etcd {
 
     /// Waits until every member that runs and is not paused serves reads and writes.
     pub async fn wait_ready(&self) -> Result<(), Error> {
-        for member in self.members.iter().filter(|member| member.is_serving()) {
+        for member in self.members.iter().filter(|member| member.daemon().is_serving()) {
             member.wait_ready().await?;
         }
         Ok(())
@@ -194,13 +191,13 @@ impl Etcd {
         loop {
             let mut leaders = Vec::new();
             for (index, member) in self.members.iter().enumerate() {
-                if member.is_serving() && member.claims_to_lead().await {
+                if member.daemon().is_serving() && member.claims_to_lead().await {
                     leaders.push(index);
                 }
             }
             // A leader that lost its majority goes on claiming for a while, but it cannot serve and still claim.
             if let [leader] = leaders[..]
-                && self.member(leader).is_ready().await
+                && self.member(leader).daemon().is_ready().await
                 && self.member(leader).claims_to_lead().await
             {
                 return Ok(leader);
@@ -222,7 +219,7 @@ impl Etcd {
             member.wipe()?;
         }
         for member in &self.members {
-            member.spawn()?;
+            member.daemon().spawn()?;
         }
         *self.root.lock().expect("no holder panics") = None;
         self.wait_ready().await
@@ -258,7 +255,7 @@ impl Etcd {
         if let Some(password) = &*self.root.lock().expect("no holder panics") {
             command.arg("--user").arg(format!("root:{password}"));
         }
-        member::forget_environment(command.as_std_mut());
+        forget_environment(command.as_std_mut());
         command.stdin(Stdio::null()).kill_on_drop(true);
         let output = timeout(COMMAND_LIMIT, command.output())
             .await
@@ -276,9 +273,9 @@ impl Drop for Etcd {
     fn drop(&mut self) {
         let failing = std::thread::panicking();
         for member in &self.members {
-            member.end();
+            member.daemon().end();
             if failing {
-                eprintln!("--- the end of the log of etcd member {} ---\n{}", member.index(), member.log_tail());
+                member.daemon().show_log();
             }
         }
         if failing {
@@ -299,8 +296,8 @@ impl EtcdTls {
             Ok::<_, Error>((write(&format!("{name}.crt"), certificate)?, write(&format!("{name}.key"), key)?))
         };
         let (server_certificate, server_key) = write_identity("server", authority.server("etcd", &[])?)?;
-        let (client_certificate, client_key) = write_identity("client", authority.client("client", None)?)?;
-        let (stranger_certificate, stranger_key) = write_identity("stranger", stranger.client("client", None)?)?;
+        let (client_certificate, client_key) = write_identity("client", authority.client("client", &[])?)?;
+        let (stranger_certificate, stranger_key) = write_identity("stranger", stranger.client("client", &[])?)?;
         Ok(Self {
             ca: write("ca.crt", authority.certificate())?,
             client_certificate,

@@ -2,6 +2,8 @@
 //!
 //! They are valid for centuries, so that no test depends on the day it runs.
 
+mod subject;
+
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -15,6 +17,8 @@ use rcgen::ExtendedKeyUsagePurpose;
 use rcgen::IsCa;
 use rcgen::KeyPair;
 use rcgen::KeyUsagePurpose;
+use rcgen::PKCS_RSA_SHA256;
+use rcgen::RsaKeySize;
 
 use crate::error::Error;
 
@@ -24,6 +28,7 @@ pub struct Authority {
 }
 
 /// A certificate with its key.
+#[derive(Debug)]
 pub struct Identity {
     /// The certificate, PEM.
     pub certificate: String,
@@ -44,7 +49,7 @@ impl Authority {
     /// Makes an authority called `name`.
     pub fn new(name: &str) -> Result<Self, Error> {
         let mut params = CertificateParams::default();
-        params.distinguished_name = distinguished_name(name, None);
+        params.distinguished_name = distinguished_name(name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         Ok(Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
@@ -60,17 +65,22 @@ impl Authority {
     pub fn server(&self, common_name: &str, names: &[&str]) -> Result<Identity, Error> {
         let names: Vec<String> = ["localhost", "127.0.0.1"].iter().chain(names).map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names)?;
-        params.distinguished_name = distinguished_name(common_name, None);
+        params.distinguished_name = distinguished_name(common_name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(params)
     }
 
-    /// Signs a client. Kubernetes reads the common name as the user and the organization as a group.
-    pub fn client(&self, common_name: &str, organization: Option<&str>) -> Result<Identity, Error> {
+    /// Signs a client. Kubernetes reads the common name as the user and each organization as a group.
+    pub fn client(&self, common_name: &str, organizations: &[&str]) -> Result<Identity, Error> {
         let mut params = CertificateParams::default();
-        params.distinguished_name = distinguished_name(common_name, organization);
+        params.distinguished_name = distinguished_name(common_name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(params)
+        let mut identity = self.sign(params)?;
+        if !organizations.is_empty() {
+            identity.certificate =
+                subject::replace(&identity.certificate, common_name, organizations, self.issuer.key())?;
+        }
+        Ok(identity)
     }
 
     fn sign(&self, mut params: CertificateParams) -> Result<Identity, Error> {
@@ -79,6 +89,11 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Identity { certificate, key: key.serialize_pem() })
     }
+}
+
+/// A new RSA key, PEM: what Kubernetes signs the tokens of service accounts with.
+pub fn rsa_key() -> Result<String, Error> {
+    Ok(KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048)?.serialize_pem())
 }
 
 // === impl Pem ===
@@ -101,11 +116,11 @@ impl Pem {
     }
 }
 
-fn distinguished_name(common_name: &str, organization: Option<&str>) -> DistinguishedName {
+fn distinguished_name(common_name: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
-    if let Some(organization) = organization {
-        name.push(DnType::OrganizationName, organization);
-    }
     name.push(DnType::CommonName, common_name);
     name
 }
+
+#[cfg(test)]
+mod tests;

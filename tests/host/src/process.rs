@@ -53,6 +53,10 @@ impl Process {
         }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), Error> {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal)

@@ -15,6 +15,8 @@ use std::fs::File;
 use std::hash::DefaultHasher;
 use std::hash::Hash;
 use std::hash::Hasher;
+use std::io;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,7 +24,7 @@ use std::process::Command;
 use crate::error::Error;
 
 /// A folder of this crate that pins Go modules, with what it pins.
-#[derive(Debug, Hash)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Module {
     folder: &'static str,
     version: &'static str,
@@ -54,11 +56,59 @@ pub static ETCD: Tool = Tool { name: "etcd", module: &ETCD_MODULE, package: "go.
 pub static ETCDCTL: Tool =
     Tool { name: "etcdctl", module: &ETCD_MODULE, package: "go.etcd.io/etcd/etcdctl/v3", ldflags: "" };
 
+static KUBERNETES_MODULE: Module = Module {
+    folder: "kubernetes",
+    version: "v1.36.3",
+    go_mod: include_str!("../kubernetes/go.mod"),
+    go_sum: include_str!("../kubernetes/go.sum"),
+};
+
+/// The same folder, for the parts of Kubernetes that are published on their own, with versions of their own.
+static STAGING_MODULE: Module = Module { version: "v0.36.3", ..KUBERNETES_MODULE };
+
+/// Without these the programs take themselves for v0.0.0, and kubectl warns that server and client differ.
+const KUBERNETES_LDFLAGS: &str = "-X k8s.io/component-base/version.gitVersion=v1.36.3 \
+     -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36";
+
+/// The Kubernetes API server.
+pub static KUBE_APISERVER: Tool = Tool {
+    name: "kube-apiserver",
+    module: &KUBERNETES_MODULE,
+    package: "k8s.io/kubernetes/cmd/kube-apiserver",
+    ldflags: KUBERNETES_LDFLAGS,
+};
+
+/// Kubernetes' controllers: namespaces, garbage collection, quota and the rest.
+pub static KUBE_CONTROLLER_MANAGER: Tool = Tool {
+    name: "kube-controller-manager",
+    module: &KUBERNETES_MODULE,
+    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    ldflags: KUBERNETES_LDFLAGS,
+};
+
+/// Kubernetes' client.
+pub static KUBECTL: Tool = Tool {
+    name: "kubectl",
+    module: &KUBERNETES_MODULE,
+    package: "k8s.io/kubernetes/cmd/kubectl",
+    ldflags: KUBERNETES_LDFLAGS,
+};
+
+/// Kubernetes' own example of an aggregated API server, to compare with.
+pub static SAMPLE_APISERVER: Tool = Tool {
+    name: "sample-apiserver",
+    module: &STAGING_MODULE,
+    package: "k8s.io/sample-apiserver",
+    ldflags: KUBERNETES_LDFLAGS,
+};
+
 /// The Go that builds and the folder that keeps.
 struct Workshop {
     /// `go`, and arguments that come before its own.
     go: Vec<OsString>,
     cache: PathBuf,
+    /// Tells whoever waits what for.
+    announce: fn(&str),
 }
 
 // === impl Tool ===
@@ -76,7 +126,7 @@ impl Tool {
 
     /// The program's path. Builds it if this is the first time, which takes minutes; other processes that want it wait.
     pub async fn path(&'static self) -> Result<PathBuf, Error> {
-        let build = move || Workshop { go: vec!["go".into()], cache: cache_folder()? }.path(self);
+        let build = move || Workshop { go: vec!["go".into()], cache: cache_folder()?, announce }.path(self);
         tokio::task::spawn_blocking(build).await.expect("building a tool does not panic")
     }
 
@@ -102,7 +152,10 @@ impl Workshop {
         // One build per module at a time: its programs share most of their packages, and two builds at once compile them twice.
         let lock_path = folder.join(format!("{}.lock", tool.module.folder));
         let lock = File::create(&lock_path).map_err(Error::file(&lock_path))?;
-        lock.lock().map_err(Error::file(&lock_path))?;
+        if lock.try_lock().is_err() {
+            (self.announce)(&format!("waiting for another process that builds from tests/host/{}", tool.module.folder));
+            lock.lock().map_err(Error::file(&lock_path))?;
+        }
         if !path.exists() {
             self.build(tool, &path)?;
         }
@@ -111,7 +164,10 @@ impl Workshop {
 
     /// Builds beside the final name and renames, so that what has the name is whole.
     fn build(&self, tool: &Tool, path: &Path) -> Result<(), Error> {
-        eprintln!("building {} {}: minutes the first time, then never again", tool.name, tool.module.version);
+        (self.announce)(&format!(
+            "building {} {}: minutes the first time, then never again",
+            tool.name, tool.module.version
+        ));
         let partial = path.with_added_extension("partial");
         let module = Path::new(env!("CARGO_MANIFEST_DIR")).join(tool.module.folder);
         let output = Command::new(&self.go[0])
@@ -134,6 +190,11 @@ impl Workshop {
         }
         fs::rename(&partial, path).map_err(Error::file(path))
     }
+}
+
+/// `eprintln!` would tell nobody: the test harness keeps what it prints until the test has failed.
+fn announce(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Where this user keeps what tests build once.

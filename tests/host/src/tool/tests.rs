@@ -5,7 +5,11 @@ use super::*;
 /// A stand-in for Go: `sh` running `script`, with Go's arguments as `$@` and the folder of the cache as `$cache`.
 fn workshop(cache: &Path, script: &str) -> Workshop {
     let script = format!("cache='{}'; {script}", cache.display());
-    Workshop { go: vec!["sh".into(), "-c".into(), script.into(), "go".into()], cache: cache.to_owned() }
+    Workshop {
+        go: vec!["sh".into(), "-c".into(), script.into(), "go".into()],
+        cache: cache.to_owned(),
+        announce: |_| {},
+    }
 }
 
 /// Takes the path after `-o` into `$out`.
@@ -17,6 +21,18 @@ fn every_etcd_module_has_the_version_of_the_tool() {
     assert!(pins.len() > 2, "{pins:?}");
     for pin in pins {
         assert!(pin.contains(ETCD_MODULE.version), "{pin}");
+    }
+}
+
+#[test]
+fn every_kubernetes_module_has_the_version_of_the_tool() {
+    let go_mod = KUBERNETES_MODULE.go_mod;
+    assert!(go_mod.contains(&format!("k8s.io/kubernetes {}\n", KUBERNETES_MODULE.version)));
+    assert!(KUBERNETES_LDFLAGS.contains(&format!("gitVersion={} ", KUBERNETES_MODULE.version)));
+    let parts: Vec<&str> = go_mod.lines().filter(|line| line.contains(" => ")).collect();
+    assert!(parts.len() > 30, "{parts:?}");
+    for part in parts {
+        assert!(part.ends_with(STAGING_MODULE.version), "{part}");
     }
 }
 
@@ -50,7 +66,7 @@ fn a_failed_build_leaves_no_tool_and_shows_what_go_said() {
 #[test]
 fn without_go_the_error_says_what_to_install() {
     let cache = tempfile::tempdir().unwrap();
-    let workshop = Workshop { go: vec!["/nonexistent/go".into()], cache: cache.path().to_owned() };
+    let workshop = Workshop { go: vec!["/nonexistent/go".into()], cache: cache.path().to_owned(), announce: |_| {} };
     let error = workshop.path(&ETCD).unwrap_err();
     assert!(matches!(error, Error::NoGo { tool: "etcd", .. }), "{error:?}");
     assert!(error.to_string().contains("install Go"), "{error}");
