@@ -22,7 +22,8 @@ pub struct Snapshot {
 impl Snapshot {
     /// A state made of objects in key order.
     pub(super) fn new(revision: Revision, objects: Vec<Arc<Object>>) -> Self {
-        let mut postings: Vec<Posting> = objects.iter().flat_map(|object| postings(object)).collect();
+        let mut postings = Vec::with_capacity(objects.iter().map(|object| object.terms().len()).sum());
+        postings.extend(objects.iter().flat_map(|object| self::postings(object)));
         postings.sort_unstable();
         Self { revision, objects: Tree::from_sorted(objects), postings: Tree::from_sorted(postings) }
     }
