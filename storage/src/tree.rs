@@ -23,6 +23,9 @@ use std::sync::Arc;
 const MAX: usize = 32;
 /// Below this a node looks for a neighbour to merge with.
 const SMALL: usize = MAX / 4;
+/// How much a full vector of a node grows. A node is copied at its exact size whenever a reader holds it, so that
+/// doubling would leave most nodes half empty.
+const GROWTH: usize = 4;
 
 /// Something with a place in the order.
 pub(crate) trait Item: Clone {
@@ -96,7 +99,27 @@ impl<T: Item> Tree<T> {
     }
 
     pub(crate) fn get(&self, key: &T::Key) -> Option<&T> {
-        self.seek(|k| k < key).next().filter(|item| item.key() == key)
+        let items = self.leaf(key)?;
+        items.binary_search_by(|item| item.key().cmp(key)).ok().and_then(|at| items.get(at))
+    }
+
+    /// The item at `key`, which is among those for which `may_be` is true. Where each key lies somewhere else in memory,
+    /// a test that needs none of them is cheaper than a search that compares several.
+    pub(crate) fn find(&self, key: &T::Key, may_be: impl Fn(&T) -> bool) -> Option<&T> {
+        self.leaf(key)?.iter().find(|item| may_be(item) && item.key() == key)
+    }
+
+    /// The leaf in which `key` lies if it is there.
+    fn leaf(&self, key: &T::Key) -> Option<&[T]> {
+        let mut node = &*self.root;
+        loop {
+            match node {
+                Node::Leaf(items) => return Some(items),
+                Node::Inner(children) => {
+                    node = &children.get(children.partition_point(|child| child.upper < *key))?.node;
+                }
+            }
+        }
     }
 
     /// The items from the first for which `before` is false. `before` must be true for a front part of the order and
@@ -253,6 +276,7 @@ fn insert<T: Item>(node: &mut Node<T>, item: T) -> (Option<T>, Option<Node<T>>) 
         Node::Leaf(items) => match items.binary_search_by(|probe| probe.key().cmp(item.key())) {
             Ok(at) => (Some(std::mem::replace(&mut items[at], item)), None),
             Err(at) => {
+                make_room(items);
                 items.insert(at, item);
                 (None, split(items, at).map(Node::Leaf))
             }
@@ -271,9 +295,16 @@ fn insert<T: Item>(node: &mut Node<T>, item: T) -> (Option<T>, Option<Node<T>>) 
             if let Some(left) = Child::of(child.node.clone()) {
                 *child = left;
             }
+            make_room(children);
             children.insert(at + 1, right);
             (replaced, split(children, at + 1).map(Node::Inner))
         }
+    }
+}
+
+fn make_room<E>(entries: &mut Vec<E>) {
+    if entries.len() == entries.capacity() {
+        entries.reserve_exact(GROWTH);
     }
 }
 

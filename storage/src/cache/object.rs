@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::term::{Interner, Term, Terms};
+use super::term::{Interner, Term, TermList, Terms};
 use crate::error::{CorruptFault, Error, Result};
 use crate::key::Key;
 use crate::revision::Revision;
@@ -37,7 +37,14 @@ pub struct Object {
     key: Key,
     revision: Revision,
     content: Result<Bytes, CorruptFault>,
-    terms: Box<[Arc<Term>]>,
+    terms: TermList,
+}
+
+/// An object in its place, with what tells it from its neighbours without looking at it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) object: Arc<Object>,
+    pub(super) digest: u32,
 }
 
 // === impl AsStored ===
@@ -84,7 +91,7 @@ impl Object {
     }
 
     /// What it can be found by, in order.
-    pub fn terms(&self) -> &[Arc<Term>] {
+    pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 
@@ -97,10 +104,18 @@ impl Object {
     }
 }
 
-impl Item for Arc<Object> {
+// === impl Entry ===
+
+impl Entry {
+    pub(super) fn new(object: Arc<Object>) -> Self {
+        Self { digest: object.key.digest(), object }
+    }
+}
+
+impl Item for Entry {
     type Key = Key;
 
     fn key(&self) -> &Key {
-        &self.key
+        &self.object.key
     }
 }

@@ -104,12 +104,23 @@ impl Index {
             })
     }
 
+    /// The index's own copy of a key, so that all who hold it share one allocation; the given one if there is none.
+    pub(super) fn share(&self, key: Key) -> Key {
+        match self.versions.seek(|version| version.key < key).next() {
+            Some(version) if version.key == key => version.key.clone(),
+            _ => key,
+        }
+    }
+
     /// Adds a version newer than all others and notes in `history` what it supersedes.
-    pub(super) fn push(&mut self, version: Version, history: &mut Vec<(Revision, Version)>) {
+    pub(super) fn push(&mut self, mut version: Version, history: &mut Vec<(Revision, Version)>) {
         let by = version.position.revision;
-        // A deletion was noted when it was made: it supersedes itself.
-        if let Some(older) = self.newest_at(&version.key, by).filter(|older| !older.deleted) {
-            history.push((by, older.clone()));
+        if let Some(older) = self.newest_at(&version.key, by) {
+            version.key = older.key.clone();
+            // A deletion was noted when it was made: it supersedes itself.
+            if !older.deleted {
+                history.push((by, older.clone()));
+            }
         }
         if version.deleted {
             history.push((by, version.clone()));

@@ -75,7 +75,9 @@ impl View {
             seen += 1;
             bytes += stored.len();
             match event(position, stored) {
-                Some(event) if prefix.contains(&event.key) => batch.events.push(event),
+                Some(event) if prefix.contains(&event.key) => {
+                    batch.events.push(Event { key: self.index.share(event.key), ..event });
+                }
                 _ => {}
             }
             true
