@@ -165,7 +165,7 @@ impl EmbeddedOptions {
             disk,
             history: HistoryOptions::default(),
             reserve_bytes: 64 << 20,
-            page_cache_bytes: 16 << 20,
+            page_cache_bytes: 2 << 20,
             clock: Arc::new(MonotonicClock::default()),
             metrics: Metrics::default(),
             faults: Faults::default(),
