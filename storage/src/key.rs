@@ -10,6 +10,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use arcstr::ArcStr;
+
 /// The longest segment in bytes. Kubernetes caps most names at 253; RBAC names have no cap of their own.
 pub const MAX_SEGMENT_BYTES: usize = 512;
 
@@ -21,9 +23,9 @@ const LEDGERS: &str = "l/";
 /// Stands for the empty (core) group. A real group never starts with a dash.
 const CORE_GROUP: &str = "-";
 
-/// The address of one stored value. Cheap to clone.
+/// The address of one stored value. Cheap to clone, and one pointer wide: a cache holds several for every object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(Arc<str>);
+pub struct Key(ArcStr);
 
 /// A range of keys: everything, one resource, one namespace of a resource, or part of a ledger.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

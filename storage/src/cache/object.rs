@@ -37,7 +37,7 @@ pub struct Object {
     key: Key,
     revision: Revision,
     content: Result<Bytes, CorruptFault>,
-    terms: Box<[Arc<Term>]>,
+    terms: Box<[Term]>,
 }
 
 // === impl AsStored ===
@@ -84,7 +84,7 @@ impl Object {
     }
 
     /// What it can be found by, in order.
-    pub fn terms(&self) -> &[Arc<Term>] {
+    pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 

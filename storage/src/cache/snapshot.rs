@@ -63,14 +63,14 @@ impl Snapshot {
     ) -> impl Iterator<Item = &'s Arc<Object>> + use<'s> {
         self.postings
             .seek(|posting| comes_before(posting, term, prefix, after))
-            .take_while(|posting| *posting.term == *term && prefix.contains(&posting.key))
+            .take_while(|posting| posting.term == *term && prefix.contains(&posting.key))
             .filter_map(|posting| self.objects.get(&posting.key))
     }
 
     /// How many objects of a range have a term: which of several terms narrows a list the most.
     pub fn count_having(&self, term: &Term, prefix: &Prefix) -> usize {
         let before = |posting: &Posting| comes_before(posting, term, prefix, None);
-        let within = |posting: &Posting| *posting.term == *term && prefix.contains(&posting.key);
+        let within = |posting: &Posting| posting.term == *term && prefix.contains(&posting.key);
         self.postings.rank(|posting| before(posting) || within(posting)) - self.postings.rank(before)
     }
 
@@ -136,7 +136,7 @@ fn precedes(key: &Key, prefix: &Prefix, after: Option<&Key>) -> bool {
 }
 
 fn comes_before(posting: &Posting, term: &Term, prefix: &Prefix, after: Option<&Key>) -> bool {
-    match (*posting.term).cmp(term) {
+    match posting.term.cmp(term) {
         std::cmp::Ordering::Equal => precedes(&posting.key, prefix, after),
         order => order.is_lt(),
     }

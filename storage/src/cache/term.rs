@@ -3,21 +3,22 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::fmt;
+
+use arcstr::ArcStr;
 
 use crate::key::Key;
 use crate::tree::Item;
 
-/// A fact about an object that a list can be narrowed by.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Term {
-    /// What kind of fact it is.
-    pub class: TermClass,
-    /// Its name: a label's key or a field's path.
-    pub name: Box<str>,
-    /// Its value.
-    pub value: Box<str>,
-}
+const LABEL: char = 'l';
+const FIELD: char = 'f';
+
+/// A fact about an object that a list can be narrowed by. Cheap to clone.
+///
+/// One text, because many a value belongs to a single object: the class, the name's length, the name and the value, so
+/// that different terms have different texts. The label `app` with the value `shop` is `l3:appshop`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term(ArcStr);
 
 /// The kinds of facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,13 +33,13 @@ pub enum TermClass {
 #[derive(Debug)]
 pub struct Terms<'i> {
     interner: &'i mut Interner,
-    found: Vec<Arc<Term>>,
+    found: Vec<Term>,
 }
 
 /// Every term in use.
 #[derive(Debug, Default)]
 pub(super) struct Interner {
-    terms: HashSet<Arc<Term>>,
+    terms: HashSet<Term>,
     /// How many there may be before the unused ones are looked for.
     sweep_at: usize,
 }
@@ -47,7 +48,7 @@ pub(super) struct Interner {
 /// of a namespace one within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Posting {
-    pub(super) term: Arc<Term>,
+    pub(super) term: Term,
     pub(super) key: Key,
 }
 
@@ -55,13 +56,44 @@ pub(super) struct Posting {
 
 impl Term {
     /// A label.
-    pub fn label(name: impl Into<Box<str>>, value: impl Into<Box<str>>) -> Self {
-        Self { class: TermClass::Label, name: name.into(), value: value.into() }
+    pub fn label(name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        Self::new(LABEL, name.as_ref(), value.as_ref())
     }
 
     /// A selectable field.
-    pub fn field(name: impl Into<Box<str>>, value: impl Into<Box<str>>) -> Self {
-        Self { class: TermClass::Field, name: name.into(), value: value.into() }
+    pub fn field(name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        Self::new(FIELD, name.as_ref(), value.as_ref())
+    }
+
+    /// What kind of fact it is.
+    pub fn class(&self) -> TermClass {
+        if self.0.starts_with(LABEL) { TermClass::Label } else { TermClass::Field }
+    }
+
+    /// Its name: a label's key or a field's path.
+    pub fn name(&self) -> &str {
+        self.parts().0
+    }
+
+    /// Its value.
+    pub fn value(&self) -> &str {
+        self.parts().1
+    }
+
+    fn new(class: char, name: &str, value: &str) -> Self {
+        Self(arcstr::format!("{class}{}:{name}{value}", name.len()))
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        let (head, rest) = self.0.split_once(':').unwrap_or_default();
+        let length = head.get(1..).and_then(|length| length.parse().ok()).unwrap_or(0);
+        rest.split_at_checked(length).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}={}", self.class(), self.name(), self.value())
     }
 }
 
@@ -78,7 +110,7 @@ impl<'i> Terms<'i> {
     }
 
     /// The terms in order, each once.
-    pub(super) fn finish(mut self) -> Box<[Arc<Term>]> {
+    pub(super) fn finish(mut self) -> Box<[Term]> {
         self.found.sort_unstable();
         self.found.dedup();
         self.found.into_boxed_slice()
@@ -88,15 +120,14 @@ impl<'i> Terms<'i> {
 // === impl Interner ===
 
 impl Interner {
-    fn intern(&mut self, term: Term) -> Arc<Term> {
+    fn intern(&mut self, term: Term) -> Term {
         if let Some(known) = self.terms.get(&term) {
             return known.clone();
         }
         if self.terms.len() >= self.sweep_at {
-            self.terms.retain(|term| Arc::strong_count(term) > 1);
+            self.terms.retain(|term| ArcStr::strong_count(&term.0) > Some(1));
             self.sweep_at = (self.terms.len() * 2).max(1_024);
         }
-        let term = Arc::new(term);
         self.terms.insert(term.clone());
         term
     }
@@ -115,7 +146,8 @@ impl Item for Posting {
 impl Ord for Posting {
     fn cmp(&self, other: &Self) -> Ordering {
         // Terms are interned: the same one is the same allocation, except between caches.
-        let terms = if Arc::ptr_eq(&self.term, &other.term) { Ordering::Equal } else { self.term.cmp(&other.term) };
+        let same = ArcStr::ptr_eq(&self.term.0, &other.term.0);
+        let terms = if same { Ordering::Equal } else { self.term.cmp(&other.term) };
         terms.then_with(|| self.key.cmp(&other.key))
     }
 }
@@ -125,3 +157,6 @@ impl PartialOrd for Posting {
         Some(self.cmp(other))
     }
 }
+
+#[cfg(test)]
+mod tests;

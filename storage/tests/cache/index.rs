@@ -42,8 +42,7 @@ fn check_index(snapshot: &Snapshot) {
         assert_eq!(snapshot.count(&prefix, None), snapshot.range(&prefix, None).count());
         for term in LABELS.iter().flat_map(|name| VALUES.map(|value| Term::label(*name, value))) {
             let having = |term: &Term| -> Vec<Key> {
-                let matching =
-                    snapshot.range(&prefix, None).filter(|object| object.terms().iter().any(|t| **t == *term));
+                let matching = snapshot.range(&prefix, None).filter(|object| object.terms().iter().any(|t| t == term));
                 matching.map(|object| object.key().clone()).collect()
             };
             let expected = having(&term);
