@@ -105,6 +105,17 @@ impl Key {
         std::iter::once(0).chain(ends).map(|end| &self.0[..end])
     }
 
+    /// A number that differs for most keys that lie beside each other: it is made of their ends.
+    pub(crate) fn digest(&self) -> u32 {
+        let bytes = self.0.as_bytes();
+        let mut tail = [0; 16];
+        let taken = bytes.len().min(tail.len());
+        tail[..taken].copy_from_slice(&bytes[bytes.len() - taken..]);
+        let mixed = u128::from_be_bytes(tail);
+        let folded = (mixed as u64) ^ ((mixed >> 64) as u64).rotate_left(29);
+        (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+
     /// The last segment: an object's name.
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()

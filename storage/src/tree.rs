@@ -99,13 +99,22 @@ impl<T: Item> Tree<T> {
     }
 
     pub(crate) fn get(&self, key: &T::Key) -> Option<&T> {
+        let items = self.leaf(key)?;
+        items.binary_search_by(|item| item.key().cmp(key)).ok().and_then(|at| items.get(at))
+    }
+
+    /// The item at `key`, which is among those for which `may_be` is true. Where each key lies somewhere else in memory,
+    /// a test that needs none of them is cheaper than a search that compares several.
+    pub(crate) fn find(&self, key: &T::Key, may_be: impl Fn(&T) -> bool) -> Option<&T> {
+        self.leaf(key)?.iter().find(|item| may_be(item) && item.key() == key)
+    }
+
+    /// The leaf in which `key` lies if it is there.
+    fn leaf(&self, key: &T::Key) -> Option<&[T]> {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Leaf(items) => {
-                    let at = items.binary_search_by(|item| item.key().cmp(key)).ok()?;
-                    return items.get(at);
-                }
+                Node::Leaf(items) => return Some(items),
                 Node::Inner(children) => {
                     node = &children.get(children.partition_point(|child| child.upper < *key))?.node;
                 }

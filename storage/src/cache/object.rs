@@ -40,6 +40,13 @@ pub struct Object {
     terms: Box<[Term]>,
 }
 
+/// An object in its place, with what tells it from its neighbours without looking at it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) object: Arc<Object>,
+    pub(super) digest: u32,
+}
+
 // === impl AsStored ===
 
 impl Extract for AsStored {
@@ -97,10 +104,18 @@ impl Object {
     }
 }
 
-impl Item for Arc<Object> {
+// === impl Entry ===
+
+impl Entry {
+    pub(super) fn new(object: Arc<Object>) -> Self {
+        Self { digest: object.key.digest(), object }
+    }
+}
+
+impl Item for Entry {
     type Key = Key;
 
     fn key(&self) -> &Key {
-        &self.key
+        &self.object.key
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::object::Object;
+use super::object::{Entry, Object};
 use super::ring::ObjectEvent;
 use super::term::{Posting, Term};
 use crate::key::{Key, Prefix};
@@ -13,7 +13,7 @@ use crate::tree::Tree;
 #[derive(Clone)]
 pub struct Snapshot {
     revision: Revision,
-    objects: Tree<Arc<Object>>,
+    objects: Tree<Entry>,
     postings: Tree<Posting>,
 }
 
@@ -25,6 +25,7 @@ impl Snapshot {
         let mut postings = Vec::with_capacity(objects.iter().map(|object| object.terms().len()).sum());
         postings.extend(objects.iter().flat_map(|object| self::postings(object)));
         postings.sort_unstable();
+        let objects = objects.into_iter().map(Entry::new).collect();
         Self { revision, objects: Tree::from_sorted(objects), postings: Tree::from_sorted(postings) }
     }
 
@@ -35,7 +36,8 @@ impl Snapshot {
 
     /// One object.
     pub fn get(&self, key: &Key) -> Option<&Arc<Object>> {
-        self.objects.get(key)
+        let digest = key.digest();
+        self.objects.find(key, |entry| entry.digest == digest).map(|entry| &entry.object)
     }
 
     /// The objects of a range in key order, behind `after`.
@@ -44,7 +46,8 @@ impl Snapshot {
         prefix: &'s Prefix,
         after: Option<&Key>,
     ) -> impl Iterator<Item = &'s Arc<Object>> + use<'s> {
-        self.objects.seek(|key| precedes(key, prefix, after)).take_while(|object| prefix.contains(object.key()))
+        let entries = self.objects.seek(|key| precedes(key, prefix, after));
+        entries.map(|entry| &entry.object).take_while(|object| prefix.contains(object.key()))
     }
 
     /// How many objects of a range lie behind `after`.
@@ -64,7 +67,7 @@ impl Snapshot {
         self.postings
             .seek(|posting| comes_before(posting, term, prefix, after))
             .take_while(|posting| posting.term == *term && prefix.contains(&posting.key))
-            .filter_map(|posting| self.objects.get(&posting.key))
+            .filter_map(|posting| self.get(&posting.key))
     }
 
     /// How many objects of a range have a term: which of several terms narrows a list the most.
@@ -85,11 +88,11 @@ impl Snapshot {
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
-        self.objects.iter()
+        self.objects.iter().map(|entry| &entry.object)
     }
 
     pub(super) fn put(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
-        let previous = self.objects.insert(object.clone());
+        let previous = self.objects.insert(Entry::new(object.clone())).map(|entry| entry.object);
         let old_terms = previous.as_ref().map_or(&[][..], |previous| previous.terms());
         for posting in postings(&object).filter(|posting| old_terms.binary_search(&posting.term).is_err()) {
             self.postings.insert(posting);
@@ -102,7 +105,7 @@ impl Snapshot {
     }
 
     pub(super) fn delete(&mut self, key: &Key) -> Option<Arc<Object>> {
-        let previous = self.objects.remove(key)?;
+        let previous = self.objects.remove(key)?.object;
         postings(&previous).for_each(|posting| drop(self.postings.remove(&posting)));
         Some(previous)
     }

@@ -46,6 +46,7 @@ impl Twins {
 
     fn check_lookups(&self, key: u32) {
         assert_eq!(self.tree.get(&key), self.map.get_key_value(&key).map(|(k, v)| (*k, *v)).as_ref());
+        assert_eq!(self.tree.find(&key, |item| item.0 % 7 == key % 7), self.tree.get(&key), "find {key}");
         assert!(self.tree.seek(|k| *k < key).map(|item| item.0).eq(self.map.range(key..).map(|(k, _)| *k)));
         assert_eq!(self.tree.rank(|k| *k < key), self.map.range(..key).count());
         assert_eq!(self.tree.rank(|k| *k <= key), self.map.range(..=key).count());
