@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::term::{Interner, Term, Terms};
+use super::term::{Interner, Term, TermList, Terms};
 use crate::error::{CorruptFault, Error, Result};
 use crate::key::Key;
 use crate::revision::Revision;
@@ -37,7 +37,7 @@ pub struct Object {
     key: Key,
     revision: Revision,
     content: Result<Bytes, CorruptFault>,
-    terms: Box<[Term]>,
+    terms: TermList,
 }
 
 /// An object in its place, with what tells it from its neighbours without looking at it.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use arcstr::ArcStr;
+use smallvec::SmallVec;
 
 use crate::key::Key;
 use crate::tree::Item;
@@ -33,8 +34,11 @@ pub enum TermClass {
 #[derive(Debug)]
 pub struct Terms<'i> {
     interner: &'i mut Interner,
-    found: Vec<Term>,
+    found: TermList,
 }
+
+/// The terms of an object: those of most objects fit into it without an allocation.
+pub(super) type TermList = SmallVec<[Term; 4]>;
 
 /// Every term in use.
 #[derive(Debug, Default)]
@@ -101,7 +105,7 @@ impl fmt::Debug for Term {
 
 impl<'i> Terms<'i> {
     pub(super) fn new(interner: &'i mut Interner) -> Self {
-        Self { interner, found: Vec::new() }
+        Self { interner, found: TermList::new() }
     }
 
     /// The object has this term.
@@ -110,10 +114,11 @@ impl<'i> Terms<'i> {
     }
 
     /// The terms in order, each once.
-    pub(super) fn finish(mut self) -> Box<[Term]> {
+    pub(super) fn finish(mut self) -> TermList {
         self.found.sort_unstable();
         self.found.dedup();
-        self.found.into_boxed_slice()
+        self.found.shrink_to_fit();
+        self.found
     }
 }
 

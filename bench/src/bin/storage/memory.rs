@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_storage::{At, Store};
+use bailiwick_storage::Store;
 
 use crate::load::{Claims, Fields};
 use crate::machine;
@@ -48,10 +48,10 @@ pub(crate) async fn child(folder: &Path, objects: usize) {
     let engine = stores::embedded(folder).await;
     let cache = stores::cache(engine.clone(), Fields::None).await;
     let store: Arc<dyn Store> = engine.clone();
-    if cache.snapshot(At::Latest).await.expect("the cache keeps up").is_empty() {
+    if stores::caught_up(&cache).await.is_empty() {
         claims.fill(&store).await;
     }
-    let snapshot = cache.snapshot(At::Latest).await.expect("the cache keeps up");
+    let snapshot = stores::caught_up(&cache).await;
     assert_eq!(snapshot.len(), objects, "all objects are cached");
     drop((snapshot, store));
     tokio::time::sleep(Duration::from_millis(200)).await;

@@ -4,15 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bailiwick_storage::Store;
-use bailiwick_storage::cache::{Cache, CacheOptions};
+use bailiwick_storage::cache::{Cache, CacheOptions, Snapshot};
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
-use bailiwick_storage::etcd;
+use bailiwick_storage::{At, Error, Store, etcd};
 use tempfile::TempDir;
 
 use crate::load::{Fields, Server};
 use crate::options::Options;
 
+/// How long a cache may take to catch up with its store.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
 /// How long a store may take to end.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
@@ -53,6 +54,18 @@ pub(crate) async fn embedded(folder: &Path) -> Arc<Embedded> {
 pub(crate) async fn cache(store: Arc<dyn Store>, fields: Fields) -> Cache {
     let options = CacheOptions::new(Arc::new(Server { fields }));
     Cache::start(store, options).await.expect("the cache fills")
+}
+
+/// The newest state, however long the cache takes to show it: while many write, it falls behind by more than a
+/// consistent read waits for.
+pub(crate) async fn caught_up(cache: &Cache) -> Arc<Snapshot> {
+    let began = Instant::now();
+    loop {
+        match cache.snapshot(At::Latest).await {
+            Err(Error::Unavailable { .. }) if began.elapsed() < CATCH_UP_LIMIT => {}
+            state => return state.expect("the cache catches up"),
+        }
+    }
 }
 
 /// Ends the store in a folder once nobody else holds it, and waits until the folder is free: the engine's own tasks
