@@ -135,7 +135,12 @@ impl Claims {
 
     /// Creates all of them.
     pub(crate) async fn fill(&self, store: &Arc<dyn Store>) {
-        let next = Arc::new(AtomicUsize::new(0));
+        self.fill_from(store, 0).await;
+    }
+
+    /// Creates those from `first` on.
+    pub(crate) async fn fill_from(&self, store: &Arc<dyn Store>, first: usize) {
+        let next = Arc::new(AtomicUsize::new(first));
         let mut writers = tokio::task::JoinSet::new();
         for _ in 0..FILLING_WRITERS {
             let (store, next, claims) = (store.clone(), next.clone(), self.clone());

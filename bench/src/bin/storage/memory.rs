@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use bailiwick_storage::Store;
 
-use crate::load::{Claims, Fields};
+use crate::ALLOCATOR_NAME;
+use crate::load::{Claims, Fields, VALUE_BYTES};
 use crate::machine;
 use crate::options::Options;
 use crate::report::{Goal, Report, Sample, Table, Unit};
@@ -16,27 +17,46 @@ use crate::stores;
 
 /// The goal: 1.6 KiB.
 const GOAL_BYTES: f64 = 1_638.0;
+/// The variable by which glibc is told how many arenas to use.
+const ARENA_MAX: &str = "MALLOC_ARENA_MAX";
+
+/// How glibc's allocator divides memory between threads. Other allocators take no notice.
+#[derive(Clone, Copy, Debug)]
+enum Arenas {
+    /// Up to eight for each core, the default.
+    PerThread,
+    /// One for all.
+    One,
+}
 
 /// Measures memory.
 pub(crate) async fn measure(options: &Options, folder: &Path, report: &mut Report) {
     eprintln!("memory …");
-    let (mut written, mut reopened) = (Sample::default(), Sample::default());
-    for repetition in 0..options.repetitions {
-        let folder = folder.join(format!("memory-{repetition}"));
-        // The first process creates the objects, the second finds them.
-        for sample in [&mut written, &mut reopened] {
-            sample.push(grow(&folder, options.objects).await as f64 / options.objects as f64);
-        }
-        std::fs::remove_dir_all(&folder).expect("the processes have ended");
-    }
-    let columns = ["after creating them all", "after a restart", "payload of each"];
+    let columns = ["allocator", "after creating them all", "after a restart", "stored value"];
     let title = format!("Resident bytes per object, {} objects of 1 KiB with 4 labels", options.objects);
     let mut table = Table::new(&title, &columns);
-    table.row(vec![written.show(Unit::Bytes), reopened.show(Unit::Bytes), "1,024 B".to_owned()]);
+    for arenas in [Arenas::PerThread, Arenas::One] {
+        let (mut written, mut reopened) = (Sample::default(), Sample::default());
+        for repetition in 0..options.repetitions {
+            let folder = folder.join(format!("memory-{repetition}"));
+            // The first process creates the objects, the second finds them.
+            for sample in [&mut written, &mut reopened] {
+                sample.push(grow(&folder, options.objects, arenas).await as f64 / options.objects as f64);
+            }
+            std::fs::remove_dir_all(&folder).expect("the processes have ended");
+        }
+        let name = arenas.name();
+        table.row(vec![
+            name.to_owned(),
+            written.show(Unit::Bytes),
+            reopened.show(Unit::Bytes),
+            format!("{VALUE_BYTES} B"),
+        ]);
+        let goal = Goal::AtMost(GOAL_BYTES);
+        report.judge(format!("resident bytes per object, created, {name}"), &written, Unit::Bytes, goal);
+        report.judge(format!("resident bytes per object, after a restart, {name}"), &reopened, Unit::Bytes, goal);
+    }
     report.add(table);
-    let goal = Goal::AtMost(GOAL_BYTES);
-    report.judge("resident bytes per object, created", &written, Unit::Bytes, goal);
-    report.judge("resident bytes per object, after a restart", &reopened, Unit::Bytes, goal);
 }
 
 /// The child: opens a store and a cache, loads it if it is empty, and prints by how many bytes the process grew.
@@ -61,11 +81,26 @@ pub(crate) async fn child(folder: &Path, objects: usize) {
     stores::end(engine, folder).await;
 }
 
+// === impl Arenas ===
+
+impl Arenas {
+    fn name(self) -> &'static str {
+        match self {
+            Self::PerThread => ALLOCATOR_NAME,
+            Self::One => "MALLOC_ARENA_MAX=1",
+        }
+    }
+}
+
 /// By how many bytes a process grows that loads the objects.
-async fn grow(folder: &Path, objects: usize) -> usize {
+async fn grow(folder: &Path, objects: usize, arenas: Arenas) -> usize {
     let program = std::env::current_exe().expect("the system knows what runs");
     let mut command = tokio::process::Command::new(program);
     command.arg("child-memory").arg(folder).arg(objects.to_string()).stderr(Stdio::inherit()).kill_on_drop(true);
+    match arenas {
+        Arenas::PerThread => command.env_remove(ARENA_MAX),
+        Arenas::One => command.env(ARENA_MAX, "1"),
+    };
     let output = command.output().await.expect("this program can be started again");
     assert!(output.status.success(), "the process that loads objects ends well");
     let text = String::from_utf8_lossy(&output.stdout);

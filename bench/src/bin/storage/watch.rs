@@ -72,6 +72,7 @@ pub(crate) async fn measure(options: &Options, folder: &Path, report: &mut Repor
         report.judge(what, &per_cpu, Unit::Time, Goal::AtMost(1_000.0));
     }
     report.add(table);
+    stage.measure_feed(options, report).await;
     drop(stage);
     stores::end(engine, &data).await;
 }
@@ -101,6 +102,29 @@ impl Stage {
         all_seen.await.expect("a thousand watchers see their events within a minute");
         self.cache.snapshot(At::Latest).await.expect("the cache keeps up");
         Round { wall: began.elapsed(), cpu: machine::cpu_time().saturating_sub(cpu) }
+    }
+
+    /// How far the cache falls behind while as many write as the engine takes at once, and how fast it follows.
+    async fn measure_feed(&self, options: &Options, report: &mut Report) {
+        let (mut written, mut followed, mut behind) = <(Sample, Sample, Sample)>::default();
+        let creates = options.objects / 4;
+        for repetition in 0..=options.repetitions {
+            let first = repetition * creates;
+            let began = Instant::now();
+            Claims::new("feeds", first + creates).fill_from(&self.store, first).await;
+            let wrote = began.elapsed();
+            stores::caught_up(&self.cache).await;
+            let caught_up = began.elapsed();
+            if repetition > 0 {
+                written.push(creates as f64 / wrote.as_secs_f64());
+                followed.push(creates as f64 / caught_up.as_secs_f64());
+                behind.push_time(caught_up - wrote, 1);
+            }
+        }
+        let title = format!("{creates} creates by 512 writers, and the cache that follows them");
+        let mut table = Table::new(&title, &["writers reach", "the cache follows at", "behind after the last write"]);
+        table.row(vec![written.show(Unit::Rate), followed.show(Unit::Rate), behind.show(Unit::Time)]);
+        report.add(table);
     }
 
     async fn write(&self, events: usize, writers: usize) {
