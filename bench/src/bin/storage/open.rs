@@ -1,12 +1,13 @@
 //! How long it takes until a store serves again: after a clean end, and after its process was killed in the middle of
 //! writing.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bailiwick_storage::{Store, Txn};
+use bailiwick_storage::{ListOptions, Store, Txn};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::load::{Claims, Fields};
@@ -35,8 +36,8 @@ pub(crate) async fn measure(options: &Options, folder: &Path, report: &mut Repor
     let (mut killed, mut clean) = (Opening::default(), Opening::default());
     for _ in 0..options.repetitions {
         kill_while_writing(&folder, options.objects).await;
-        killed.measure(&folder).await;
-        clean.measure(&folder).await;
+        killed.measure(&folder, options.objects).await;
+        clean.measure(&folder, options.objects).await;
     }
     let title = format!("Opening a store of {} objects of 1 KiB, file in the page cache", options.objects);
     let mut table = Table::new(&title, &["after", "Embedded::open", "Cache::start"]);
@@ -52,8 +53,10 @@ pub(crate) async fn measure(options: &Options, folder: &Path, report: &mut Repor
 pub(crate) async fn child(folder: &Path, objects: usize) {
     let store: Arc<dyn Store> = stores::embedded(folder).await;
     let start = store.revision().await.expect("the store is open").get();
-    if start == 0 {
-        Claims::new("resourcecatalogclaims", objects).fill(&store).await;
+    let claims = Claims::new("resourcecatalogclaims", objects);
+    let one = ListOptions::latest().limit(NonZeroUsize::MIN);
+    if store.list(claims.resource.all(), one).await.expect("the store serves").records.is_empty() {
+        claims.fill(&store).await;
     }
     let mut writers = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
@@ -92,13 +95,17 @@ async fn kill_while_writing(folder: &Path, objects: usize) {
 // === impl Opening ===
 
 impl Opening {
-    async fn measure(&mut self, folder: &Path) {
+    /// Opens a store and a cache, and checks that what they opened is what was to be measured.
+    async fn measure(&mut self, folder: &Path, objects: usize) {
         let began = Instant::now();
         let engine = stores::embedded(folder).await;
         self.engine.push_time(began.elapsed(), 1);
         let began = Instant::now();
         let cache = stores::cache(engine.clone(), Fields::None).await;
         self.cache.push_time(began.elapsed(), 1);
+        let claims = Claims::new("resourcecatalogclaims", objects);
+        let found = stores::caught_up(&cache).await.count(claims.resource.all(), None);
+        assert_eq!(found, objects, "all objects that were loaded are there");
         drop(cache);
         stores::end(engine, folder).await;
     }
