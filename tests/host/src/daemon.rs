@@ -52,6 +52,10 @@ pub struct Daemon {
     run: Mutex<Option<Run>>,
 }
 
+/// Asked to see whether a daemon answers at all: whatever it says will do. Not what tells whether it is ready, because a
+/// member of etcd without a majority takes longer to say so than anyone waits for an answer.
+const ANSWER_PATH: &str = "/livez";
+
 /// Where a daemon tells how it is.
 #[derive(Debug)]
 pub(crate) struct Health {
@@ -210,7 +214,7 @@ impl Daemon {
     /// Waits until the process answers at all, which is when it has all its ports.
     async fn wait_answer(&self) -> Result<(), Error> {
         let start = Instant::now();
-        while self.get(self.health.ready_path).await.is_err() {
+        while self.get(ANSWER_PATH).await.is_err() {
             self.check_wait(start)?;
             sleep(self.health.poll).await;
         }
