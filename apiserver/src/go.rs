@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub(crate) use bailiwick_machinery::go::{is_printable, quote};
+pub(crate) use bailiwick_machinery::go::{is_printable, json_type, quote};
 
 /// A number that Go's `strconv` refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -22,6 +22,7 @@ mod snapshot;
 mod term;
 mod watcher;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +51,8 @@ use crate::revision::Revision;
 use crate::store::{At, Damaged, ListOptions, Lookup, Page, Record, Store, Values, Watch};
 use crate::txn::Txn;
 
+/// How many keys a walk over the whole store reads at once.
+const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
 /// How long a read waits for the cache to reach a revision.
 const REACH_WAIT: Duration = Duration::from_secs(3);
 /// How often the store is asked again how far it has come while someone waits.
@@ -313,7 +316,7 @@ impl Inner {
 
 fn page(snapshot: &Snapshot, prefix: &Prefix, options: &ListOptions) -> ObjectPage {
     let after = options.after.as_ref();
-    let limit = options.limit.map_or(usize::MAX, std::num::NonZeroUsize::get);
+    let limit = options.limit.map_or(usize::MAX, NonZeroUsize::get);
     let objects: Vec<_> = snapshot.range(prefix, after).take(limit).cloned().collect();
     let remaining = match objects.last() {
         Some(last) if objects.len() == limit => snapshot.count(prefix, Some(last.key())),

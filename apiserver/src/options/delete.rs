@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::write::parse_dry_run;
 use super::{bad_request, checked};
-use crate::go::{parse_int, quote};
+use crate::go::{json_type, parse_int, quote};
 use crate::query::Query;
 
 /// Options of removing objects.
@@ -246,15 +246,4 @@ fn check_kind(fields: &Fields<'_>) -> Result<(), Box<Status>> {
         return Err(bad_request(format!("no kind {kind} is registered for version {version}: expected DeleteOptions")));
     }
     Ok(())
-}
-
-fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

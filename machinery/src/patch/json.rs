@@ -40,7 +40,7 @@ impl JsonPatch {
             Value::Null => Vec::new(),
             other => {
                 return Err(PatchError::WrongType {
-                    found: kind(&other),
+                    found: go::json_type(&other),
                     place: "value",
                     expected: "[]handlers.jsonPatchOp",
                 });
@@ -56,7 +56,7 @@ impl JsonPatch {
                 Value::Null => Operation::default(),
                 other => {
                     return Err(PatchError::WrongType {
-                        found: kind(&other),
+                        found: go::json_type(&other),
                         place: "value",
                         expected: "handlers.jsonPatchOp",
                     });
@@ -411,17 +411,6 @@ fn text(value: Value, place: &'static str) -> Result<Option<String>, PatchError>
     match value {
         Value::String(text) => Ok(Some(text)),
         Value::Null => Ok(None),
-        other => Err(PatchError::WrongType { found: kind(&other), place, expected: "string" }),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+        other => Err(PatchError::WrongType { found: go::json_type(&other), place, expected: "string" }),
     }
 }

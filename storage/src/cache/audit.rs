@@ -1,18 +1,14 @@
 //! Is the cache what the store is? A comparison of both at one revision, again and again.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Inner;
 use super::snapshot::Snapshot;
+use super::{Inner, PAGE};
 use crate::error::{Error, Result};
 use crate::key::{Key, Prefix};
 use crate::revision::Revision;
 use crate::store::{At, ListOptions, Values};
-
-/// How many keys are compared at once.
-const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
 
 /// How the cache is compared with the store.
 #[derive(Clone, Copy, Debug)]

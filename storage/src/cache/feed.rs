@@ -4,12 +4,12 @@
 //! A fill starts some way back in history and replays it, so that the ring already reaches back when the cache opens:
 //! after a restart, clients resume their watches instead of listing everything again.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::PAGE;
 use super::core::{Core, Draft, Maker};
 use super::ring::{Ring, RingBound};
 use super::snapshot::Snapshot;
@@ -18,8 +18,6 @@ use crate::key::Prefix;
 use crate::revision::Revision;
 use crate::store::{At, ListOptions, Store, Values, Watch};
 
-/// How many objects are read at once.
-const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
 /// How often a fill starts over because history was forgotten under it.
 const FILL_ATTEMPTS: usize = 5;
 /// How long to wait after a failure, at first and at most.
