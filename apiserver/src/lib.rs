@@ -1,20 +1,28 @@
 //! From socket to registry and back.
 //!
-//! So far: the one place where a request's method, path and query are read. What comes out is immutable and typed, and the
-//! same value is authorized, executed and audited.
+//! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
+//! authorized, executed and audited.
 
+mod body;
 mod continue_token;
+mod form;
 mod go;
 mod options;
 mod query;
 mod request;
 mod request_info;
+mod resource;
+mod respond;
+mod server;
+mod status;
 
+pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
 pub use options::{
-    CreateOptions, DeleteOptions, DeleteQuery, FieldValidation, Freshness, GetOptions, ListAt, ListOptions, PatchKind,
-    PatchOptions, PatchQuery, Preconditions, PropagationPolicy, UpdateOptions, WatchOptions, WatchStart,
+    CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
+    UpdateOptions, WatchOptions, WatchStart,
 };
 pub use query::Query;
 pub use request::{MAX_TARGET_BYTES, Operation, Part, Request, RequestError};
 pub use request_info::{RequestInfo, Verb};
+pub use server::{Server, ServerOptions};
