@@ -241,8 +241,7 @@ impl Sources {
 fn read_pool(file: &mut Option<WatchedFile>) -> Result<Option<Arc<CaPool>>, TlsError> {
     let Some(file) = file else { return Ok(None) };
     let pem = file.read()?;
-    let pool =
-        CaPool::from_pem(&pem).map_err(|problem| TlsError::Pool { path: file.path().to_owned(), problem })?;
+    let pool = CaPool::from_pem(&pem).map_err(|problem| TlsError::Pool { path: file.path().to_owned(), problem })?;
     file.accept(&pem);
     Ok(Some(Arc::new(pool)))
 }
@@ -268,4 +267,3 @@ fn new_pool(source: &mut Option<WatchedFile>) -> Option<Arc<CaPool>> {
         }
     }
 }
-

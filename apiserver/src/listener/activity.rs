@@ -44,13 +44,8 @@ struct State {
 
 impl Activity {
     pub(super) fn new(options: ListenerOptions) -> Arc<Self> {
-        let state = State {
-            in_flight: 0,
-            served: false,
-            quiet_since: Instant::now(),
-            head_since: None,
-            closing: false,
-        };
+        let state =
+            State { in_flight: 0, served: false, quiet_since: Instant::now(), head_since: None, closing: false };
         Arc::new(Self { options, state: Mutex::new(state) })
     }
 

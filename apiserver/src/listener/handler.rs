@@ -18,11 +18,8 @@ pub trait Handler: Send + Sync + 'static {
     type Body: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
     /// Answers one request. It is dropped when the client goes away or resets its stream.
-    fn handle(
-        &self,
-        request: Request<Incoming>,
-        peer: &Arc<Peer>,
-    ) -> impl Future<Output = Response<Self::Body>> + Send;
+    fn handle(&self, request: Request<Incoming>, peer: &Arc<Peer>)
+    -> impl Future<Output = Response<Self::Body>> + Send;
 }
 
 /// In the extensions of a response: the connection ends after the requests that are under way. Kubernetes tells clients

@@ -25,9 +25,8 @@ pub enum IdentityError {
 
 /// Reads a certificate chain and its key, and checks that they belong together.
 pub(super) fn parse(certificate: &[u8], key: &[u8]) -> Result<CertifiedKey, IdentityError> {
-    let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate)
-        .collect::<Result<_, _>>()
-        .map_err(IdentityError::Certificate)?;
+    let chain: Vec<_> =
+        CertificateDer::pem_slice_iter(certificate).collect::<Result<_, _>>().map_err(IdentityError::Certificate)?;
     if chain.is_empty() {
         return Err(IdentityError::NoCertificate);
     }

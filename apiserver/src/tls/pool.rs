@@ -10,9 +10,9 @@ use tokio_rustls::rustls::DistinguishedName;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+use x509_parser::certificate::{Validity, X509Certificate};
 use x509_parser::der_parser::asn1_rs::{FromDer, Oid, oid};
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
-use x509_parser::certificate::{Validity, X509Certificate};
 
 use super::provider::provider;
 
@@ -99,11 +99,7 @@ impl CaPool {
     }
 
     /// Checks that this pool vouches for the first certificate of `chain` as a client, `now`, and reads whom it names.
-    pub fn verify(
-        &self,
-        chain: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertificate, CertificateError> {
+    pub fn verify(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> Result<ClientCertificate, CertificateError> {
         let (certificate, intermediates) = chain.split_first().ok_or(CertificateError::Absent)?;
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         let anchors: Vec<_> = self
@@ -187,9 +183,7 @@ fn common_name(subject: &X509Name<'_>) -> Result<String, CertificateError> {
     if name.is_empty() { Err(CertificateError::Nameless) } else { Ok(name) }
 }
 
-fn texts<'n>(
-    attributes: impl Iterator<Item = &'n AttributeTypeAndValue<'n>>,
-) -> Result<Vec<String>, CertificateError> {
+fn texts<'n>(attributes: impl Iterator<Item = &'n AttributeTypeAndValue<'n>>) -> Result<Vec<String>, CertificateError> {
     attributes
         .map(|attribute| attribute.as_str().map(str::to_owned).map_err(|_| CertificateError::UnreadableSubject))
         .collect()
