@@ -7,6 +7,7 @@ mod body;
 mod continue_token;
 mod form;
 mod go;
+mod listener;
 mod options;
 mod query;
 mod request;
@@ -15,9 +16,11 @@ mod resource;
 mod respond;
 mod server;
 mod status;
+mod tls;
 
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
+pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
     UpdateOptions, WatchOptions, WatchStart,
@@ -26,3 +29,6 @@ pub use query::Query;
 pub use request::{MAX_TARGET_BYTES, Operation, Part, Request, RequestError};
 pub use request_info::{RequestInfo, Verb};
 pub use server::{Server, ServerOptions};
+pub use tls::{
+    CaPool, CaPoolError, CertificateError, ClientCertificate, FileError, IdentityError, Tls, TlsError, TlsFiles, Trust,
+};
