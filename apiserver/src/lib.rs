@@ -6,6 +6,7 @@
 mod body;
 mod continue_token;
 mod form;
+mod frontend;
 mod go;
 mod listener;
 mod options;
@@ -20,6 +21,7 @@ mod tls;
 
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
+pub use frontend::Frontend;
 pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
