@@ -46,8 +46,7 @@ impl Frontend {
         let known = peer.finding::<Finding>().filter(|finding| finding.generation == trust.generation);
         let finding = known.unwrap_or_else(|| {
             let pool = trust.client_ca.as_ref().ok_or(CertificateError::Absent);
-            let result =
-                pool.and_then(|pool| pool.verify(peer.certificates(), UnixTime::since_unix_epoch(now)));
+            let result = pool.and_then(|pool| pool.verify(peer.certificates(), UnixTime::since_unix_epoch(now)));
             if let Err(error) = &result
                 && !matches!(error, CertificateError::Absent)
             {
