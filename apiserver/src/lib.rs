@@ -13,6 +13,7 @@ mod request_info;
 mod tls;
 
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
+pub use go::{DurationError, parse_duration};
 pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
     CreateOptions, DeleteOptions, DeleteQuery, FieldValidation, Freshness, GetOptions, ListAt, ListOptions, PatchKind,
