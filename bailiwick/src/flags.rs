@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
@@ -94,7 +95,7 @@ pub(crate) struct ListenFlags {
 #[derive(Debug, Args)]
 pub(crate) struct EtcdFlags {
     /// The client URLs of etcd's members, with commas between them. Without it, data is stored in the data folder.
-    #[arg(long, env = "BAILIWICK_ETCD_SERVERS", value_name = "URLS", value_delimiter = ',')]
+    #[arg(long, env = "BAILIWICK_ETCD_SERVERS", value_name = "URLS", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub(crate) etcd_servers: Vec<String>,
     /// The authorities that vouch for etcd, PEM.
     #[arg(long, env = "BAILIWICK_ETCD_CAFILE", value_name = "FILE", requires = "etcd_servers")]

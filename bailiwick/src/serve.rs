@@ -54,11 +54,32 @@ struct Certificates {
     made: Vec<&'static str>,
 }
 
+/// A server that has all it needs.
+struct Started {
+    /// Held for as long as it runs.
+    folder: DataFolder,
+    listener: Listener,
+    store: Arc<dyn Store>,
+    tls: Arc<Tls>,
+}
+
 /// Serves until a signal.
 pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     logging::start(flags.log);
     allow_many_connections();
     let mut signals = StopSignals::catch().map_err(ServeError::Signals)?;
+    let Started { folder, listener, store, tls } = tokio::select! {
+        started = start(&flags) => started?,
+        signal = signals.next() => std::process::exit(128 + signal),
+    };
+    run(listener, store, tls, &flags.time, &mut signals).await;
+    tracing::info!("stopped");
+    drop(folder);
+    Ok(())
+}
+
+/// Finds or makes everything, and says so.
+async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let folder = DataFolder::take(&flags.data.data_dir)?;
     let certificates = certificates(&folder, &flags.listen)?;
     let tls = Arc::new(Tls::load(&certificates.files)?);
@@ -71,11 +92,7 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     write_kubeconfig(&folder, &certificates, &url)?;
     announce(&folder, &certificates, &url);
     tracing::info!(url, version = env!("CARGO_PKG_VERSION"), "serving");
-
-    run(listener, store, tls, &flags.time, &mut signals).await;
-    tracing::info!("stopped");
-    drop(folder);
-    Ok(())
+    Ok(Started { folder, listener, store, tls })
 }
 
 /// Serves until the first signal, and a little longer. The second one ends the process where it stands: everything that

@@ -60,6 +60,7 @@ fn what_cannot_be_is_refused() {
         (&["--tls-cert-file=a"], "--tls-private-key-file"),
         (&["--tls-private-key-file=a"], "--tls-cert-file"),
         (&["--etcd-cafile=a"], "--etcd-servers"),
+        (&["--etcd-servers="], "--etcd-servers"),
         (&["--logging-format=xml"], "text, json"),
         (&["--secure-prt=1"], "--secure-port"),
     ] {

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// After this, what was to happen did not happen.
@@ -17,10 +18,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// A server that has said where it serves.
 pub(crate) struct Server {
     pub(crate) url: String,
-    /// What it printed until then, and what it prints shortly after.
+    /// What it announced.
     pub(crate) printed: String,
     pub(crate) data: PathBuf,
     child: Child,
+    /// Read all the time, so that a talkative server is not held up by a full pipe.
+    _log: JoinHandle<String>,
 }
 
 /// A folder to start in.
@@ -65,13 +68,17 @@ impl Server {
     pub(crate) async fn start_command(folder: &Path, mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut stderr = child.stderr.take().unwrap();
+        let log = tokio::spawn(async move {
+            let mut log = String::new();
+            stderr.read_to_string(&mut log).await.unwrap();
+            log
+        });
         let reading = timeout(PATIENCE, read_announcement(&mut lines));
         let Some((printed, url)) = reading.await.expect("an announcement in time") else {
-            let mut stderr = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut stderr).await.unwrap();
-            panic!("the server did not start: {stderr}");
+            panic!("the server did not start: {}", log.await.unwrap());
         };
-        Self { url, printed, data: folder.join("bailiwick-data"), child }
+        Self { url, printed, data: folder.join("bailiwick-data"), child, _log: log }
     }
 
     pub(crate) async fn kubectl(&self) -> Kubectl {
