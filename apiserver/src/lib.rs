@@ -22,6 +22,7 @@ mod tls;
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
 pub use frontend::Frontend;
+pub use go::{DurationError, parse_duration};
 pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,

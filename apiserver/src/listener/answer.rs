@@ -10,8 +10,9 @@ use http_body::{Body, Frame, SizeHint};
 use super::activity::InFlight;
 use super::stream::Progress;
 
-/// The largest piece. A client must take one in the time that a stall may last.
-const PIECE_BYTES: usize = 64 << 10;
+/// The largest piece that a stream is given at once: one frame. A client must make room for one in the time that a stall
+/// may last, and what waits for a client after the end of its answer is at most one.
+const PIECE_BYTES: usize = 16 << 10;
 
 pin_project_lite::pin_project! {
     /// The body of an answer, or none.
@@ -20,7 +21,6 @@ pin_project_lite::pin_project! {
         body: Option<B>,
         // What was produced and not yet handed on.
         rest: Bytes,
-        handed_on: usize,
         progress: Option<Arc<Progress>>,
         _in_flight: InFlight,
     }
@@ -30,7 +30,7 @@ pin_project_lite::pin_project! {
 
 impl<B> Answer<B> {
     pub(super) fn new(body: Option<B>, in_flight: InFlight, progress: Option<Arc<Progress>>) -> Self {
-        Self { body, rest: Bytes::new(), handed_on: 0, progress, _in_flight: in_flight }
+        Self { body, rest: Bytes::new(), progress, _in_flight: in_flight }
     }
 }
 
@@ -51,19 +51,19 @@ impl<B: Body<Data = Bytes>> Body for Answer<B> {
                 Some(Err(frame)) => return Poll::Ready(Some(Ok(frame))),
             }
         }
-        let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
-        *this.handed_on = this.handed_on.saturating_add(piece.len());
-        if let Some(progress) = this.progress {
-            progress.handed_on();
-        }
+        let piece = match this.progress {
+            Some(progress) => {
+                progress.handed_on();
+                this.rest.split_to(this.rest.len().min(PIECE_BYTES))
+            }
+            // Without streams, the socket tells whether the client takes anything.
+            None => std::mem::take(this.rest),
+        };
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
-    /// Whoever is told that a piece is the last one lets go of this body while the piece still waits for the client. Only
-    /// small answers may: of a large one, no end is seen before the client has made room for all of it.
     fn is_end_stream(&self) -> bool {
-        let small = self.progress.is_none() || self.handed_on <= PIECE_BYTES;
-        small && self.rest.is_empty() && self.body.as_ref().is_none_or(Body::is_end_stream)
+        self.rest.is_empty() && self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {

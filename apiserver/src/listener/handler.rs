@@ -22,6 +22,19 @@ pub trait Handler: Send + Sync + 'static {
     -> impl Future<Output = Response<Self::Body>> + Send;
 }
 
+/// So that what answers here can also be asked elsewhere.
+impl<H: Handler> Handler for Arc<H> {
+    type Body = H::Body;
+
+    fn handle(
+        &self,
+        request: Request<Incoming>,
+        peer: &Arc<Peer>,
+    ) -> impl Future<Output = Response<Self::Body>> + Send {
+        (**self).handle(request, peer)
+    }
+}
+
 /// In the extensions of a response: the connection ends after the requests that are under way. Kubernetes tells clients
 /// that it does not know to come back with a new connection, so that HTTP/2 gives them no cheaper attack.
 #[derive(Clone, Copy, Debug)]

@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 use tokio::io::AsyncWriteExt;
 
 use crate::client::{Dial, until_closed};
-use crate::server::{Server, impatient};
+use crate::server::{PATIENCE, Server, impatient};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
@@ -42,6 +43,34 @@ async fn headers_without_end_end_the_connection() {
         attack.extend(frame(CONTINUATION, 0, 1, &field));
     }
     assert_eq!(ended_with(&server, attack).await, ENHANCE_YOUR_CALM);
+}
+
+/// A client that leaves no room for even one byte of an answer holds the answer no longer than one that stops reading.
+#[tokio::test]
+async fn an_answer_without_room_is_given_up() {
+    let server = Server::start(impatient()).await;
+    let initial_window_size = [0, 4, 0, 0, 0, 0];
+    let mut opening = [PREFACE, &frame(SETTINGS, 0, 0, &initial_window_size)].concat();
+    opening.extend(frame(HEADERS, END_STREAM | END_HEADERS, 1, b"\x82\x87\x44\x08/endless\x41\x01a"));
+    let mut stream = server.dial(&Dial::http2()).await.unwrap();
+    stream.write_all(&opening).await.unwrap();
+    let bodies = || server.counters.endless_bodies.load(Ordering::SeqCst);
+    crate::server::eventually("an answer", || bodies() == 1).await;
+    crate::server::eventually("no answer", || bodies() == 0).await;
+}
+
+#[tokio::test]
+async fn pings_whose_answers_are_not_read_end_the_connection() {
+    let server = Server::start(impatient()).await;
+    let mut stream = server.dial(&Dial::http2()).await.unwrap();
+    let mut opening = opening();
+    // A request under way, so that the connection is not merely idle.
+    opening.extend(frame(HEADERS, END_STREAM | END_HEADERS, 1, REQUEST));
+    stream.write_all(&opening).await.unwrap();
+    let pings = frame(PING, 0, 0, &[0; 8]).repeat(1_000);
+    let flooding = async { while stream.write_all(&pings).await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, flooding).await.expect("an end to it");
+    crate::server::eventually("no request is left", || server.counters.requests.load(Ordering::SeqCst) == 0).await;
 }
 
 /// Sends all of it, as far as the server takes it, and returns the reason of its GOAWAY.
