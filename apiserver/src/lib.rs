@@ -5,9 +5,11 @@
 
 mod body;
 mod continue_token;
+mod discovery;
 mod form;
 mod frontend;
 mod go;
+mod health;
 mod listener;
 mod options;
 mod query;
@@ -18,11 +20,14 @@ mod respond;
 mod server;
 mod status;
 mod tls;
+mod version;
 
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
+pub use discovery::Discovery;
 pub use frontend::Frontend;
 pub use go::{DurationError, parse_duration};
+pub use health::{Endpoints, Health, HealthCheck, Unhealthy};
 pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
@@ -35,3 +40,4 @@ pub use server::{Server, ServerOptions};
 pub use tls::{
     CaPool, CaPoolError, CertificateError, ClientCertificate, FileError, IdentityError, Tls, TlsError, TlsFiles, Trust,
 };
+pub use version::{GIT_VERSION, ServerVersion};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
-use bailiwick_machinery::{GroupResource, Reason, Status};
+use bailiwick_machinery::{GroupResource, Reason, Status, media};
 use bailiwick_registry::{Clock, Registry, SystemClock, User};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -19,15 +19,20 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::body::{self, Body};
+use crate::discovery::Discovery;
 use crate::form::Form;
+use crate::health::Health;
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
 use crate::resource::{self, Answer, Call};
 use crate::respond;
+use crate::version::ServerVersion;
 
 /// Members may do everything.
 const MASTERS: &str = "system:masters";
+/// What anyone may ask, so that whoever starts and stops servers needs no identity.
+const ALWAYS_ALLOWED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// The longest `Audit-ID` that is taken over from a client.
 const MAX_AUDIT_ID_BYTES: usize = 64;
 
@@ -48,6 +53,9 @@ pub struct ServerOptions {
 pub struct Server {
     registry: Arc<Registry>,
     watches: Watches,
+    discovery: Discovery,
+    health: Health,
+    version: ServerVersion,
     request_timeout: Duration,
     clock: Arc<dyn Clock>,
 }
@@ -69,14 +77,22 @@ impl Default for ServerOptions {
 
 impl Server {
     /// A server of what the registry holds. Cancelling `shutdown` ends its watches.
-    pub fn new(registry: Arc<Registry>, options: &ServerOptions, shutdown: CancellationToken) -> Self {
+    pub fn new(registry: Arc<Registry>, health: Health, options: &ServerOptions, shutdown: CancellationToken) -> Self {
         let watches = Watches {
             shutdown,
             min_duration: options.min_watch_duration,
             bookmark_every: options.bookmark_every,
             begun: AtomicUsize::new(0),
         };
-        Self { registry, watches, request_timeout: options.request_timeout, clock: options.clock.clone() }
+        Self {
+            discovery: Discovery::new(&registry),
+            health,
+            version: ServerVersion::new(),
+            registry,
+            watches,
+            request_timeout: options.request_timeout,
+            clock: options.clock.clone(),
+        }
     }
 
     /// Answers a request of `user`; of nobody known, if there is none. Never fails: what goes wrong is in the answer.
@@ -113,6 +129,11 @@ impl Server {
         };
         let refuse =
             |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
+        if ALWAYS_ALLOWED.contains(&request.info().path())
+            && let Some(response) = self.answer_health(&request).await
+        {
+            return response;
+        }
         let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
         if let Err(status) = authorize(&user, &request) {
             return refuse(&status);
@@ -127,7 +148,8 @@ impl Server {
         B::Error: fmt::Display,
     {
         if !request.info().is_resource_request() {
-            return Ok(respond::page_not_found());
+            let found = self.answer_non_resource(request, head).await;
+            return Ok(found.unwrap_or_else(respond::page_not_found));
         }
         let Some((kind, target)) = resource::find(&self.registry, request.info()) else {
             return Ok(respond::page_not_found());
@@ -155,6 +177,25 @@ impl Server {
         tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
             Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
         })
+    }
+
+    async fn answer_non_resource(&self, request: &Request, head: &Parts) -> Option<Response<Body>> {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return None;
+        }
+        let path = request.info().path();
+        let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
+        let found = self.discovery.answer(path, &head.headers, pretty).or_else(|| self.version.answer(path));
+        match found {
+            Some(response) => Some(response.map(Body::from)),
+            None => self.answer_health(request).await,
+        }
+    }
+
+    async fn answer_health(&self, request: &Request) -> Option<Response<Body>> {
+        let readable = matches!(*request.method(), Method::GET | Method::HEAD);
+        let answer = if readable { self.health.answer(request.info().path(), request.query()).await } else { None };
+        Some(answer?.map(Body::from))
     }
 }
 

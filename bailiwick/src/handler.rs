@@ -1,19 +1,16 @@
-//! Stands in for the API until it is wired here: it is alive, it is ready, and it serves nothing else.
+//! Puts the API together: the registry over the store, the server over the registry, and who may reach it.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Handler, Peer, Tls};
-use bailiwick_storage::Store;
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Request, Response, StatusCode};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use bailiwick_apiserver::{Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, Tls, Unhealthy};
+use bailiwick_registry::{KindError, Registry, kinds};
+use bailiwick_storage::{Metrics, Store};
 use tokio_util::sync::CancellationToken;
 
 /// What the API is made of.
-#[expect(dead_code, reason = "what stands in for the API needs next to nothing")]
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     /// Whom to believe.
@@ -26,31 +23,45 @@ pub(crate) struct Parts {
     pub(crate) stopped: CancellationToken,
 }
 
-/// What answers requests.
-pub(crate) fn handler(parts: Parts) -> impl Handler {
-    Placeholder(parts)
+/// Why the API cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HandlerError {
+    #[error(transparent)]
+    Kind(#[from] KindError),
+    #[error("the store cannot be read")]
+    Store(#[from] bailiwick_storage::Error),
 }
 
-struct Placeholder(Parts);
+/// Whether the store answers.
+struct StoreAnswers(Arc<Registry>);
 
-// === impl Placeholder ===
+/// What answers requests. Everything is in memory when it returns.
+pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
+    let registry = Arc::new(Registry::start(parts.store, kinds::all()?, Metrics::default()).await?);
+    let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
+        "etcd-readiness",
+        Endpoints::Ready,
+        StoreAnswers(registry.clone()),
+    );
+    tokio::spawn(end_readiness(health.clone(), parts.stopping));
+    let options = ServerOptions {
+        request_timeout: parts.request_timeout,
+        min_watch_duration: parts.min_request_timeout,
+        ..ServerOptions::default()
+    };
+    let server = Server::new(registry, health, &options, parts.stopped);
+    Ok(Frontend::new(Arc::new(server), parts.tls, options.clock))
+}
 
-impl Handler for Placeholder {
-    type Body = Full<Bytes>;
+async fn end_readiness(health: Health, stopping: CancellationToken) {
+    stopping.cancelled().await;
+    health.begin_shutdown();
+}
 
-    async fn handle(&self, request: Request<Incoming>, _peer: &Arc<Peer>) -> Response<Full<Bytes>> {
-        match request.uri().path() {
-            "/livez" => text(StatusCode::OK, "ok"),
-            "/readyz" | "/healthz" if !self.0.stopping.is_cancelled() => text(StatusCode::OK, "ok"),
-            "/readyz" | "/healthz" => text(StatusCode::INTERNAL_SERVER_ERROR, "shutting down"),
-            _ => text(StatusCode::NOT_FOUND, "404 page not found"),
-        }
+// === impl StoreAnswers ===
+
+impl HealthCheck for StoreAnswers {
+    fn check(&self) -> Pin<Box<dyn Future<Output = Result<(), Unhealthy>> + Send + '_>> {
+        Box::pin(async { self.0.check_store().await.map_err(|error| Unhealthy::new(error.to_string())) })
     }
-}
-
-fn text(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
 }

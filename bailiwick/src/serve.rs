@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bailiwick_apiserver::{BindError, Listener, ListenerOptions, Tls, TlsError, TlsFiles};
+use bailiwick_apiserver::{BindError, Frontend, Listener, ListenerOptions, Tls, TlsError, TlsFiles};
 use bailiwick_storage::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use time::OffsetDateTime;
@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::certificates::{Pair, Pki, PkiError};
 use crate::data_folder::{DataFolder, DataFolderError};
-use crate::flags::{ListenFlags, ServeFlags, TimeFlags};
-use crate::handler::{Parts, handler};
+use crate::flags::{ListenFlags, ServeFlags};
+use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
 use crate::private_file::{self, PrivateFileError};
 use crate::signals::StopSignals;
@@ -39,6 +39,8 @@ pub(crate) enum ServeError {
     Store(#[from] StoreError),
     #[error(transparent)]
     File(#[from] PrivateFileError),
+    #[error(transparent)]
+    Handler(#[from] HandlerError),
     #[error("signals cannot be caught: {0}")]
     Signals(std::io::Error),
 }
@@ -60,7 +62,17 @@ struct Started {
     folder: DataFolder,
     listener: Listener,
     store: Arc<dyn Store>,
-    tls: Arc<Tls>,
+    handler: Frontend,
+    stop: Stop,
+}
+
+/// How a server is stopped, in two steps.
+#[derive(Clone, Default)]
+struct Stop {
+    /// From the first on it is not ready, but serves.
+    stopping: CancellationToken,
+    /// From the second on it takes no more requests, and watches end.
+    stopped: CancellationToken,
 }
 
 /// Serves until a signal.
@@ -68,11 +80,15 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     logging::start(flags.log);
     allow_many_connections();
     let mut signals = StopSignals::catch().map_err(ServeError::Signals)?;
-    let Started { folder, listener, store, tls } = tokio::select! {
+    let Started { folder, listener, store, handler, stop } = tokio::select! {
         started = start(&flags) => started?,
         signal = signals.next() => std::process::exit(128 + signal),
     };
-    run(listener, store, tls, &flags.time, &mut signals).await;
+    let serving = async {
+        listener.run(handler, stop.stopped.clone()).await;
+        store::close(store).await;
+    };
+    run(serving, &stop, flags.time.shutdown_delay_duration, &mut signals).await;
     tracing::info!("stopped");
     drop(folder);
     Ok(())
@@ -88,34 +104,31 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     // Before the store is opened, which takes longer.
     let listener = Listener::bind(address, tls.clone(), options).await?;
     let store = store::open(&flags.etcd, &folder.store()).await?;
+    let stop = Stop::default();
+    let parts = Parts {
+        store: store.clone(),
+        tls,
+        request_timeout: flags.time.request_timeout,
+        min_request_timeout: flags.time.min_request_timeout,
+        stopping: stop.stopping.clone(),
+        stopped: stop.stopped.clone(),
+    };
+    let handler = handler(parts).await?;
     let url = url(listener.address());
     write_kubeconfig(&folder, &certificates, &url)?;
     announce(&folder, &certificates, &url);
     tracing::info!(url, version = env!("CARGO_PKG_VERSION"), "serving");
-    Ok(Started { folder, listener, store, tls })
+    Ok(Started { folder, listener, store, handler, stop })
 }
 
 /// Serves until the first signal, and a little longer. The second one ends the process where it stands: everything that
 /// was acknowledged is durable.
-async fn run(listener: Listener, store: Arc<dyn Store>, tls: Arc<Tls>, time: &TimeFlags, signals: &mut StopSignals) {
-    let (stopping, stopped) = (CancellationToken::new(), CancellationToken::new());
-    let parts = Parts {
-        store: store.clone(),
-        tls,
-        request_timeout: time.request_timeout,
-        min_request_timeout: time.min_request_timeout,
-        stopping: stopping.clone(),
-        stopped: stopped.clone(),
-    };
-    let serving = async {
-        listener.run(handler(parts), stopped.clone()).await;
-        store::close(store).await;
-    };
+async fn run(serving: impl Future<Output = ()>, stop: &Stop, delay: Duration, signals: &mut StopSignals) {
     let insisted = async {
         signals.next().await;
         tracing::info!("asked to stop: not ready from now on, and done when the requests under way are");
-        stopping.cancel();
-        stop_after(time.shutdown_delay_duration, stopped.clone());
+        stop.stopping.cancel();
+        stop_after(delay, stop.stopped.clone());
         signals.next().await
     };
     tokio::select! {

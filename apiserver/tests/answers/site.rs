@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Body, Server, ServerOptions};
+use bailiwick_apiserver::{Body, Health, Server, ServerOptions};
 use bailiwick_registry::{Registry, User, kinds};
 use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
@@ -42,7 +42,7 @@ impl Site {
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
         let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
         let shutdown = CancellationToken::new();
-        let server = Server::new(Arc::new(registry), &options, shutdown.clone());
+        let server = Server::new(Arc::new(registry), Health::new(), &options, shutdown.clone());
         Self { server, shutdown, _folder: folder }
     }
 
