@@ -9,15 +9,15 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, UnixTime};
 
 use crate::client::{Dial, get, http1_on, text};
-use crate::server::{Server, impatient};
+use crate::server::{Server, patient};
 
 const DAY: u64 = 24 * 60 * 60;
 /// A day in 2027.
 const NOW: u64 = 1_800_000_000;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_arrives_whoever_signed_it() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let known = server.clients.client("jane", &["devs", "ops"]).unwrap();
     let unknown = Authority::new("unknown").unwrap().client("jane", &[]).unwrap();
     for (dial, expected) in [
@@ -31,9 +31,9 @@ async fn a_certificate_arrives_whoever_signed_it() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_without_its_key_ends_the_handshake() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let victim = server.clients.client("jane", &[]).unwrap();
     let thief = server.clients.client("mallory", &[]).unwrap();
     for dial in [Dial::http1(), Dial::http1().tls12()] {
@@ -46,9 +46,9 @@ async fn a_certificate_without_its_key_ends_the_handshake() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_names_of_the_authorities_are_sent() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let dial = Dial::http1();
     server.dial(&dial).await.unwrap();
     let wanted = dial.shown.wanted.lock().unwrap().clone();
@@ -56,9 +56,9 @@ async fn the_names_of_the_authorities_are_sent() {
     assert!(name.windows(7).any(|part| part == b"clients"), "{name:02x?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn findings_last_as_long_as_the_connection() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     for _ in 0..2 {
         let (mut requests, _connection) = server.http1().await;
         assert_eq!(text(requests.send_request(get("/count")).await).await, "0");

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use tokio::io::AsyncWriteExt;
 
 use crate::client::{Dial, until_closed};
-use crate::server::{PATIENCE, Server, impatient};
+use crate::server::{PATIENCE, Server, impatient, patient};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS: u8 = 1;
@@ -20,9 +20,9 @@ const END_HEADERS: u8 = 4;
 const REQUEST: &[u8] = b"\x82\x87\x44\x06/never\x41\x01a";
 const ENHANCE_YOUR_CALM: u32 = 11;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_resets_ends_the_connection() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let mut attack = opening();
     for stream in (1..2_000).step_by(2) {
         attack.extend(frame(HEADERS, END_STREAM | END_HEADERS, stream, REQUEST));
@@ -32,9 +32,9 @@ async fn a_flood_of_resets_ends_the_connection() {
     crate::server::eventually("no request is left", || server.counters.requests.load(Ordering::SeqCst) == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headers_without_end_end_the_connection() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let mut attack = opening();
     attack.extend(frame(HEADERS, END_STREAM, 1, REQUEST));
     // A literal header, never indexed, of a kilobyte.
@@ -46,7 +46,7 @@ async fn headers_without_end_end_the_connection() {
 }
 
 /// A client that leaves no room for even one byte of an answer holds the answer no longer than one that stops reading.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_without_room_is_given_up() {
     let server = Server::start(impatient()).await;
     let initial_window_size = [0, 4, 0, 0, 0, 0];
@@ -59,7 +59,7 @@ async fn an_answer_without_room_is_given_up() {
     crate::server::eventually("no answer", || bodies() == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pings_whose_answers_are_not_read_end_the_connection() {
     let server = Server::start(impatient()).await;
     let mut stream = server.dial(&Dial::http2()).await.unwrap();

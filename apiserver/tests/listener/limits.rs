@@ -11,23 +11,23 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::client::{Dial, get, http1_on, text, until_closed};
-use crate::server::{PATIENCE, SHORT, Server, impatient};
+use crate::server::{PATIENCE, SHORT, Server, impatient, patient};
 
 /// `get` adds one.
 const MAX_HEADERS: usize = 500;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_number_of_headers_is_bounded() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     for (count, expected) in [(MAX_HEADERS, 200), (MAX_HEADERS + 1, 431)] {
         assert_eq!(both(&server, || with_headers(count)).await, [expected, expected], "{count} headers");
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bytes_of_headers_are_bounded() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     for (bytes, expected) in [(MAX_HEADER_BYTES - 1_000, 200), (MAX_HEADER_BYTES + 1, 431)] {
         assert_eq!(both(&server, || with_cookie(bytes)).await, [expected, expected], "{bytes} bytes");
     }
@@ -38,7 +38,7 @@ async fn the_bytes_of_headers_are_bounded() {
 }
 
 /// R-24 (e).
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_open_connections_and_slow_heads_are_closed() {
     let server = Server::start(impatient()).await;
     let began = Instant::now();
@@ -61,7 +61,7 @@ async fn half_open_connections_and_slow_heads_are_closed() {
     assert!(began.elapsed() < 10 * SHORT, "{:?}", began.elapsed());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_is_not_slow() {
     let server = Server::start(impatient()).await;
     let (mut http1, _connection1) = server.http1().await;
@@ -75,7 +75,7 @@ async fn idle_is_not_slow() {
     text(http2.send_request(get("/")).await).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_without_requests_end() {
     let options = ListenerOptions { idle_timeout: 2 * SHORT, ..impatient() };
     let server = Server::start(options).await;
@@ -91,9 +91,9 @@ async fn connections_without_requests_end() {
     assert!(answered.elapsed() >= SHORT);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_number_of_connections_is_bounded() {
-    let options = ListenerOptions { max_connections: 1, handshake_timeout: PATIENCE, ..impatient() };
+    let options = ListenerOptions { max_connections: 1, ..patient() };
     let server = Server::start(options).await;
     let first = server.dial(&Dial::http1()).await.unwrap();
     let dial = Dial::http1();

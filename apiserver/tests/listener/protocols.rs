@@ -4,11 +4,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::client::{Dial, get, http1_on, http2_on, text, until_closed};
-use crate::server::{PATIENCE, Server, impatient};
+use crate::server::{PATIENCE, Server, impatient, patient};
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn http1_and_http2_are_answered_over_both_versions_of_tls() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     for dial in [Dial::http1(), Dial::http1().tls12()] {
         let (mut requests, _connection) = http1_on(server.dial(&dial).await.unwrap()).await;
         assert_eq!(text(requests.send_request(get("/")).await).await, "HTTP/1.1");
@@ -20,7 +20,7 @@ async fn http1_and_http2_are_answered_over_both_versions_of_tls() {
 }
 
 /// No client library offers 1.1 any more, so the first message is written by hand; the same one with another number works.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_1_1_is_refused() {
     let server = Server::start(impatient()).await;
     let answer = hello(&server, [3, 3]).await;
@@ -48,9 +48,9 @@ async fn hello(server: &Server, version: [u8; 2]) -> Vec<u8> {
     until_closed(socket).await
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn http_without_tls_gets_an_answer_that_says_so() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let mut socket = TcpStream::connect(server.address).await.unwrap();
     socket.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let answer = String::from_utf8(until_closed(socket).await).unwrap();
@@ -58,9 +58,9 @@ async fn http_without_tls_gets_an_answer_that_says_so() {
     assert!(answer.ends_with("Client sent an HTTP request to an HTTPS server.\n"), "{answer}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_answers_arrive_whole() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let (mut http1, _connection) = server.http1().await;
     assert_eq!(text(http1.send_request(get("/large")).await).await.len(), 3 << 20);
     let (mut http2, _connection) = server.http2().await;
@@ -69,9 +69,9 @@ async fn large_answers_arrive_whole() {
     assert_eq!(text(Ok(response)).await.len(), 3 << 20);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_can_close_its_connection() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
 
     let (mut http1, connection) = server.http1().await;
     let response = http1.send_request(get("/close")).await.unwrap();
@@ -90,9 +90,9 @@ async fn a_response_can_close_its_connection() {
     assert!(http2.send_request(get("/")).await.is_err());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_costs_one_request() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let (mut http2, _connection) = server.http2().await;
     assert!(http2.send_request(get("/panic")).await.is_err());
     assert_eq!(text(http2.send_request(get("/")).await).await, "HTTP/2.0");

@@ -7,11 +7,11 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, UnixTime};
 
 use crate::client::{Dial, get, text};
-use crate::server::{PATIENCE, Server, impatient};
+use crate::server::{PATIENCE, Server, patient};
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_serving_certificate_is_shown_to_new_connections() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let first = shown(&server).await;
     let (mut open, _connection) = server.http2().await;
     let next = server.authority.server("next", &[]).unwrap();
@@ -21,9 +21,9 @@ async fn a_new_serving_certificate_is_shown_to_new_connections() {
     assert_eq!(text(open.send_request(get("/")).await).await, "HTTP/2.0");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broken_serving_certificate_is_not_taken() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let first = shown(&server).await;
     let next = server.authority.server("next", &[]).unwrap();
     // Only half of the pair, then rubbish, then nothing at all.
@@ -44,9 +44,9 @@ async fn a_broken_serving_certificate_is_not_taken() {
     wait_for(&server, &next).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_client_authority_is_believed_and_the_old_one_no_longer() {
-    let server = Server::start(impatient()).await;
+    let server = Server::start(patient()).await;
     let next = Authority::new("next").unwrap();
     let (old_client, new_client) = (server.clients.client("jane", &[]).unwrap(), next.client("jane", &[]).unwrap());
     assert!(believes(&server, &old_client) && !believes(&server, &new_client));
@@ -68,7 +68,7 @@ async fn a_new_client_authority_is_believed_and_the_old_one_no_longer() {
 
 /// Long enough for many looks at the files.
 async fn settle() {
-    tokio::time::sleep(10 * impatient().certificate_poll).await;
+    tokio::time::sleep(10 * patient().certificate_poll).await;
 }
 
 async fn wait_for(server: &Server, identity: &Identity) {

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// A time that a test can afford to wait for, and that no scheduler makes longer by much.
-pub(crate) const SHORT: Duration = Duration::from_millis(400);
+pub(crate) const SHORT: Duration = Duration::from_millis(500);
 /// After this, what was to happen did not happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -88,16 +88,21 @@ impl Server {
     }
 }
 
-/// Options under which waiting is short.
-pub(crate) fn impatient() -> ListenerOptions {
+/// Options under which nothing ends by itself while a test of something else lasts.
+pub(crate) fn patient() -> ListenerOptions {
     ListenerOptions {
-        handshake_timeout: SHORT,
-        header_read_timeout: SHORT,
-        write_stall: SHORT,
+        handshake_timeout: PATIENCE,
+        header_read_timeout: PATIENCE,
+        write_stall: PATIENCE,
         shutdown_grace: PATIENCE,
         certificate_poll: Duration::from_millis(50),
         ..ListenerOptions::default()
     }
+}
+
+/// Options under which waiting is short.
+pub(crate) fn impatient() -> ListenerOptions {
+    ListenerOptions { handshake_timeout: SHORT, header_read_timeout: SHORT, write_stall: SHORT, ..patient() }
 }
 
 /// Waits for what is to come true.
@@ -135,7 +140,7 @@ impl Handler for Misbehaving {
                 response
             }
             "/slow" => {
-                tokio::time::sleep(2 * SHORT).await;
+                tokio::time::sleep(4 * SHORT).await;
                 text("slow".to_owned())
             }
             "/never" => std::future::pending().await,

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::client::{get, text};
 use crate::server::{SHORT, Server, eventually, impatient};
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_takes_nothing_is_closed() {
     let server = Server::start(impatient()).await;
     let (mut requests, _connection) = server.http1().await;
@@ -20,7 +20,7 @@ async fn a_connection_that_takes_nothing_is_closed() {
 }
 
 /// one slow watch among many on one connection.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_takes_nothing_is_reset_and_its_neighbours_go_on() {
     let server = Server::start(impatient()).await;
     let (mut requests, _connection) = server.http2().await;
@@ -36,7 +36,7 @@ async fn a_stream_that_takes_nothing_is_reset_and_its_neighbours_go_on() {
 }
 
 /// A watch without events is not one that is not read.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_pauses_is_not_a_stall() {
     let server = Server::start(impatient()).await;
     let (mut http1, _connection1) = server.http1().await;
