@@ -1,0 +1,37 @@
+use super::*;
+
+fn took(operations: u64, cpu_ms: u64) -> Measurement {
+    Measurement { operations, server_cpu: Duration::from_millis(cpu_ms), ..Measurement::default() }
+}
+
+#[test]
+fn medians_are_in_the_middle() {
+    assert_eq!(median(vec![]), None);
+    assert_eq!(median(vec![3.0]), Some(3.0));
+    assert_eq!(median(vec![3.0, 1.0]), Some(2.0));
+    assert_eq!(median(vec![9.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(median(vec![9.0, 1.0, 2.0, 4.0]), Some(3.0));
+}
+
+#[test]
+fn ratios_are_taken_round_by_round() {
+    let mut results = Results::new(["a", "b"]);
+    for (a, b) in [(10, 20), (100, 300), (1_000, 9_000)] {
+        results.add("a", Operation::Get, took(100, a));
+        results.add("b", Operation::Get, took(100, b));
+    }
+    let [a, b] = results.targets() else { panic!("two targets") };
+    assert_eq!(a.median(Operation::Get, Measurement::server_cpu_each), Some(0.001));
+    let ratio = b.cpu_ratio(a, Operation::Get).unwrap();
+    assert!((ratio - 3.0).abs() < 1e-9, "{ratio}");
+    assert_eq!(b.cpu_ratio(a, Operation::List), None);
+}
+
+#[test]
+fn a_ratio_to_nothing_is_none() {
+    let mut results = Results::new(["a", "b"]);
+    results.add("a", Operation::Get, took(100, 0));
+    results.add("b", Operation::Get, took(100, 5));
+    let [a, b] = results.targets() else { panic!("two targets") };
+    assert_eq!(b.cpu_ratio(a, Operation::Get), None);
+}
