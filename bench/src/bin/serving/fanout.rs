@@ -87,6 +87,7 @@ pub(crate) async fn measure(
         latencies: all.delays,
         wall: watched.wall,
         server_cpu: watched.server_cpu.saturating_sub(unwatched.server_cpu),
+        client_cpu: watched.client_cpu.saturating_sub(unwatched.client_cpu),
         etcd_cpu: watched.etcd_cpu.saturating_sub(unwatched.etcd_cpu),
     })
 }

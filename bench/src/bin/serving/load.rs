@@ -23,6 +23,8 @@ pub(crate) struct Measurement {
     pub(crate) server_cpu: Duration,
     /// The processor time of the etcd it uses.
     pub(crate) etcd_cpu: Duration,
+    /// The processor time of this process, which is all the clients.
+    pub(crate) client_cpu: Duration,
     /// The bytes of all answers' bodies.
     pub(crate) bytes: u64,
     /// How long each operation took its client.
@@ -34,6 +36,7 @@ pub(crate) struct Clocks {
     wall: Instant,
     server: Duration,
     etcd: Duration,
+    clients: Duration,
 }
 
 /// When clients stop.
@@ -101,6 +104,11 @@ impl Measurement {
         self.etcd_cpu.as_secs_f64() / self.operations as f64
     }
 
+    /// The same of the client.
+    pub(crate) fn client_cpu_each(&self) -> f64 {
+        self.client_cpu.as_secs_f64() / self.operations as f64
+    }
+
     /// Operations a second.
     pub(crate) fn rate(&self) -> f64 {
         self.operations as f64 / self.wall.as_secs_f64()
@@ -117,7 +125,7 @@ impl Measurement {
 impl Clocks {
     pub(crate) fn read(target: &Target) -> Result<Self, Error> {
         let etcd = target.etcd.map_or(Ok(Duration::ZERO), Process::cpu)?;
-        Ok(Self { wall: Instant::now(), server: target.process.cpu()?, etcd })
+        Ok(Self { wall: Instant::now(), server: target.process.cpu()?, etcd, clients: Process::this().cpu()? })
     }
 
     /// What was taken since then; operations are for the caller to count.
@@ -127,6 +135,7 @@ impl Clocks {
             wall: now.wall - self.wall,
             server_cpu: now.server.saturating_sub(self.server),
             etcd_cpu: now.etcd.saturating_sub(self.etcd),
+            client_cpu: now.clients.saturating_sub(self.clients),
             ..Measurement::default()
         })
     }

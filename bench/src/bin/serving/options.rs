@@ -77,7 +77,7 @@ pub(crate) struct Options {
     pub(crate) ours: Ours,
     pub(crate) output: Output,
     /// The operations to measure; all if empty.
-    operations: Vec<Operation>,
+    pub(crate) only: Vec<Operation>,
 }
 
 // === impl Options ===
@@ -93,12 +93,12 @@ impl Options {
             clients: 32,
             connections: 8,
             watchers: 100,
-            events: 500,
+            events: 1_000,
             rounds: 3,
             span: Duration::from_secs(2),
             ours: Ours::Build,
             output: Output::Tables,
-            operations: Vec::new(),
+            only: Vec::new(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Options {
 
     /// The operations to measure, in order. What is created must be deleted: the one does not go without the other.
     pub(crate) fn operations(&self) -> Vec<Operation> {
-        let wants = |operation| self.operations.is_empty() || self.operations.contains(&operation);
+        let wants = |operation| self.only.is_empty() || self.only.contains(&operation);
         let twin = |operation| match operation {
             Operation::Create => Operation::Delete,
             Operation::Delete => Operation::Create,
@@ -138,7 +138,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
             "--help" | "-h" => return Ok(Command::Help),
             "--quick" => options.shorten(),
             "--markdown" => options.output = Output::TablesAndDocument,
-            "--only" => options.operations.push(operation(&value()?)?),
+            "--only" => options.only.push(operation(&value()?)?),
             "--server" => options.ours = Ours::Program(value()?.into()),
             "--peers-only" => options.ours = Ours::Absent,
             other => return Err(format!("unknown argument {other:?}")),

@@ -6,12 +6,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bailiwick_test_host::Process as Child;
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::client::Endpoint;
@@ -57,7 +57,7 @@ pub(crate) async fn program(ours: &options::Ours) -> Result<Option<PathBuf>, Err
 
 async fn build() -> Result<Option<PathBuf>, Error> {
     let cargo = || {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = tokio::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
         command
     };
@@ -98,29 +98,27 @@ impl Ours {
             command.args(["--etcd-servers", urls]);
         }
         let error_file = log_file.try_clone().map_err(Error::file(&log))?;
-        command.stdin(Stdio::null()).stdout(log_file).stderr(error_file).kill_on_drop(true);
-        let spawned = command.spawn().map_err(|source| Error::Spawn { program: program.to_owned(), source });
-        let mut ours = Self { child: spawned?, folder, program: program.to_owned() };
+        command.stdin(Stdio::null()).stdout(log_file).stderr(error_file);
+        let ours = Self { child: Child::spawn(&mut command)?, folder, program: program.to_owned() };
         let kubeconfig = ours.kubeconfig(&data.join("admin.kubeconfig")).await?;
-        let pid = ours.child.id().ok_or_else(|| Error::Ended(PACKAGE.to_owned()))?;
+        let process = Process(ours.child.id());
         let (name, etcd) = match store {
             Store::Etcd { process, .. } => (ON_ETCD, Some(process)),
             Store::Embedded => (EMBEDDED, None),
         };
         let endpoint = Endpoint::new(kubeconfig.authority, &kubeconfig.credentials)?;
-        Ok((ours, Arc::new(Target { name, process: Process(pid), etcd, endpoint, kind: CLAIM })))
+        Ok((ours, Arc::new(Target { name, process, etcd, endpoint, kind: CLAIM })))
     }
 
     /// Waits for the file and reads it. It may be seen half-written; then it is read again.
-    async fn kubeconfig(&mut self, path: &Path) -> Result<Kubeconfig, Error> {
+    async fn kubeconfig(&self, path: &Path) -> Result<Kubeconfig, Error> {
         let start = Instant::now();
         loop {
             let parsed = fs::read_to_string(path).ok().map(|text| Kubeconfig::parse(path, &text));
             if let Some(Ok(parsed)) = parsed {
                 return Ok(parsed);
             }
-            let ended = self.child.try_wait().is_ok_and(|status| status.is_some());
-            if ended || start.elapsed() > START_LIMIT {
+            if self.child.has_ended() || start.elapsed() > START_LIMIT {
                 return Err(Error::NotServing {
                     program: self.program.clone(),
                     path: path.display().to_string(),

@@ -24,6 +24,9 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
 }
 
+/// A cell of a table. None if there is nothing to say.
+type Figure = fn(&TargetResults, Operation) -> Option<String>;
+
 /// A goal that is missed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shortfall {
@@ -39,30 +42,14 @@ pub(crate) struct Shortfall {
 
 impl Report {
     pub(crate) fn new(results: &Results, options: &Options, notes: Vec<String>) -> Self {
+        let each = |title, figure: Figure| each(results, options, title, figure);
         let tables = vec![
             cpu(results, options),
-            each(
-                results,
-                options,
-                "Operations a second (the clients share the cores: a hint only)",
-                |target, operation| target.median(operation, Measurement::rate).map(|rate| significant(rate, 3)),
-            ),
-            each(
-                results,
-                options,
-                "Time until the answer was read, p50 / p99 (of watch deliveries: since the write was sent)",
-                |target, operation| {
-                    let [half, most] = [0.5, 0.99].map(|share| target.latency(operation, share).map(show_latency));
-                    Some(format!("{} / {}", half?, most?))
-                },
-            ),
-            each(results, options, "etcd's CPU for each operation", |target, operation| {
-                let taken = target.median(operation, Measurement::etcd_cpu_each)?;
-                Some(if taken > 0.0 { show_cpu(taken) } else { "–".to_owned() })
-            }),
-            each(results, options, "Bytes of each answer", |target, operation| {
-                target.median(operation, Measurement::bytes_each).map(|bytes| significant(bytes, 4))
-            }),
+            each("Operations a second (the clients share the cores: a hint only)", rate),
+            each("Time until the answer was read, p50 / p99 (watch delivery: since the write was sent)", latency),
+            each("The clients' CPU for each operation", client_cpu),
+            each("etcd's CPU for each operation", etcd_cpu),
+            each("Bytes of each answer", bytes),
             memory(results),
         ];
         Self { shortfalls: shortfalls(results, options), tables, notes }
@@ -125,12 +112,7 @@ fn cpu(results: &Results, options: &Options) -> Table {
 }
 
 /// A table with a row for each operation and a column for each target.
-fn each(
-    results: &Results,
-    options: &Options,
-    title: &str,
-    figure: impl Fn(&TargetResults, Operation) -> Option<String>,
-) -> Table {
+fn each(results: &Results, options: &Options, title: &str, figure: Figure) -> Table {
     let columns = ["operation"].into_iter().chain(results.targets().iter().map(|target| target.name));
     let mut table = Table::new(title, columns);
     for operation in options.operations() {
@@ -138,6 +120,29 @@ fn each(
         table.row([operation.title(options)].into_iter().chain(figures));
     }
     table
+}
+
+fn rate(target: &TargetResults, operation: Operation) -> Option<String> {
+    target.median(operation, Measurement::rate).map(|rate| significant(rate, 3))
+}
+
+fn latency(target: &TargetResults, operation: Operation) -> Option<String> {
+    let [half, most] = [0.5, 0.99].map(|share| target.latency(operation, share).map(show_latency));
+    Some(format!("{} / {}", half?, most?))
+}
+
+fn client_cpu(target: &TargetResults, operation: Operation) -> Option<String> {
+    target.median(operation, Measurement::client_cpu_each).map(show_cpu)
+}
+
+/// Nothing where there is no etcd, or where it has no part: a delivery is between the server and its watchers.
+fn etcd_cpu(target: &TargetResults, operation: Operation) -> Option<String> {
+    let taken = target.median(operation, Measurement::etcd_cpu_each).filter(|taken| *taken > 0.0)?;
+    (!matches!(operation, Operation::Delivery | Operation::DeliveryAlone)).then(|| show_cpu(taken))
+}
+
+fn bytes(target: &TargetResults, operation: Operation) -> Option<String> {
+    target.median(operation, Measurement::bytes_each).map(|bytes| significant(bytes, 4))
 }
 
 fn memory(results: &Results) -> Table {

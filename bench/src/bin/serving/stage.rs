@@ -148,3 +148,6 @@ impl Contender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,7 @@ fn memory_is_in_kibibytes() {
 
 #[test]
 fn this_process_uses_time_and_memory() {
-    let this = Process(std::process::id());
+    let this = Process::this();
     let (began, before) = (Instant::now(), this.cpu().unwrap());
     let mut state = 1_u64;
     while this.cpu().unwrap() < before + Duration::from_millis(50) {
