@@ -15,6 +15,10 @@ pub(crate) enum Error {
     Proc { path: String },
     #[error("cannot start a peer")]
     Peer(#[from] bailiwick_test_host::Error),
+    #[error("cannot connect to etcd")]
+    EtcdConnect(#[from] bailiwick_storage::etcd::ConnectError),
+    #[error("cannot write to etcd")]
+    EtcdWrite(#[from] bailiwick_storage::Error),
     #[error("{0} has no process: it has ended by itself")]
     Ended(String),
     #[error("\"cargo build --release -p bailiwick\" failed; build it, or give --server or --peers-only")]

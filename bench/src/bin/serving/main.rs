@@ -19,6 +19,7 @@ mod ours;
 mod peers;
 mod plot;
 mod process;
+mod raw;
 mod report;
 mod results;
 mod script;

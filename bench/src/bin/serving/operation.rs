@@ -24,6 +24,9 @@ const GOAL_OBJECTS: f64 = 5_000.0;
 /// What a server may occupy, in bytes.
 pub(crate) const MEMORY_GOAL: f64 = 60.0 * 1_048_576.0;
 
+/// Which part of etcd's own creates a second a server on etcd should reach.
+pub(crate) const RAW_SHARE_GOAL: f64 = 0.6;
+
 // === impl Operation ===
 
 impl Operation {

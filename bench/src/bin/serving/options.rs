@@ -151,3 +151,6 @@ fn operation(id: &str) -> Result<Operation, String> {
     let found = Operation::ALL.into_iter().find(|operation| operation.id() == id);
     found.ok_or_else(|| format!("unknown operation {id:?}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,8 +36,8 @@ impl Peers {
     }
 
     /// The URLs of the etcd that all share.
-    pub(crate) fn etcd_urls(&self) -> String {
-        self.cluster.etcd().endpoints().join(",")
+    pub(crate) fn etcd_urls(&self) -> Vec<String> {
+        self.cluster.etcd().endpoints()
     }
 
     /// The process of that etcd.

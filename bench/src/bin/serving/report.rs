@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::load::Measurement;
-use crate::operation::{MEMORY_GOAL, Operation};
+use crate::operation::{MEMORY_GOAL, Operation, RAW_SHARE_GOAL};
 use crate::options::Options;
 use crate::ours;
 use crate::results::{Results, TargetResults};
@@ -45,11 +45,13 @@ impl Report {
         let each = |title, figure: Figure| each(results, options, title, figure);
         let tables = vec![
             cpu(results, options),
+            each("Server CPU for each operation, in the least and in the greatest round", cpu_range),
             each("Operations a second (the clients share the cores: a hint only)", rate),
             each("Time until the answer was read, p50 / p99 (watch delivery: since the write was sent)", latency),
             each("The clients' CPU for each operation", client_cpu),
             each("etcd's CPU for each operation", etcd_cpu),
             each("Bytes of each answer", bytes),
+            raw_share(results),
             memory(results),
         ];
         Self { shortfalls: shortfalls(results, options), tables, notes }
@@ -122,6 +124,11 @@ fn each(results: &Results, options: &Options, title: &str, figure: Figure) -> Ta
     table
 }
 
+fn cpu_range(target: &TargetResults, operation: Operation) -> Option<String> {
+    let (least, greatest) = target.range(operation, Measurement::server_cpu_each)?;
+    Some(format!("{} – {}", significant(least * 1e3, 3), show_cpu(greatest)))
+}
+
 fn rate(target: &TargetResults, operation: Operation) -> Option<String> {
     target.median(operation, Measurement::rate).map(|rate| significant(rate, 3))
 }
@@ -145,6 +152,17 @@ fn bytes(target: &TargetResults, operation: Operation) -> Option<String> {
     target.median(operation, Measurement::bytes_each).map(|bytes| significant(bytes, 4))
 }
 
+fn raw_share(results: &Results) -> Table {
+    let columns = ["what", "goal, on etcd"].into_iter().chain(results.targets().iter().map(|target| target.name));
+    let rate = results.raw_creates().map_or("–".to_owned(), |rate| significant(rate, 3));
+    let title = format!("Creates a second over those of etcd itself, {rate}, with as many clients");
+    let mut table = Table::new(&title, columns);
+    let shares = results.targets().iter().map(|target| results.share_of_raw(target).map_or("–".to_owned(), show_share));
+    let goal = format!("≥ {}", show_share(RAW_SHARE_GOAL));
+    table.row(["create".to_owned(), goal].into_iter().chain(shares));
+    table
+}
+
 fn memory(results: &Results) -> Table {
     let columns = ["occupied", "goal"].into_iter().chain(results.targets().iter().map(|target| target.name));
     let mut table = Table::new("Resident memory (kube-apiserver's holds all its own kinds, too)", columns);
@@ -162,28 +180,44 @@ fn memory(results: &Results) -> Table {
 fn shortfalls(results: &Results, options: &Options) -> Vec<Shortfall> {
     let mut found = Vec::new();
     for target in results.targets().iter().filter(|target| [ours::ON_ETCD, ours::EMBEDDED].contains(&target.name)) {
-        let mut judge = |what: String, measured: f64, goal: f64, show: fn(f64) -> String| {
-            if measured > goal {
-                let what = format!("{what}; {}", target.name);
-                found.push(Shortfall { what, measured: show(measured), goal: show(goal), times: measured / goal });
-            }
-        };
         for operation in options.operations() {
-            let measured = target.median(operation, Measurement::server_cpu_each);
-            if let (Some(measured), Some(goal)) = (measured, operation.goal(options)) {
-                judge(operation.title(options), measured, goal, show_cpu);
+            let taken = target.median(operation, Measurement::server_cpu_each);
+            if let Some((taken, goal)) = taken.zip(operation.goal(options)) {
+                found.extend(exceeding(&operation.title(options), target, taken, goal, show_cpu));
             }
         }
-        if let Some(memory) = target.memory {
-            judge("resident memory".to_owned(), memory.resident as f64, MEMORY_GOAL, show_bytes);
-        }
+        let resident = target.memory.map(|memory| memory.resident as f64);
+        found.extend(resident.and_then(|bytes| exceeding("resident memory", target, bytes, MEMORY_GOAL, show_bytes)));
     }
+    let on_etcd = results.target(ours::ON_ETCD).and_then(|target| results.share_of_raw(target));
+    found.extend(on_etcd.filter(|share| *share < RAW_SHARE_GOAL).map(|share| Shortfall {
+        what: format!("creates over etcd's own; {}", ours::ON_ETCD),
+        measured: show_share(share),
+        goal: format!("at least {}", show_share(RAW_SHARE_GOAL)),
+        times: RAW_SHARE_GOAL / share,
+    }));
     found.sort_by(|one, other| other.times.total_cmp(&one.times));
     found
 }
 
+/// What a target takes too much of. None if it is not too much.
+fn exceeding(
+    what: &str,
+    target: &TargetResults,
+    measured: f64,
+    goal: f64,
+    show: fn(f64) -> String,
+) -> Option<Shortfall> {
+    let what = format!("{what}; {}", target.name);
+    (measured > goal).then(|| Shortfall { what, measured: show(measured), goal: show(goal), times: measured / goal })
+}
+
 fn show_cpu(seconds: f64) -> String {
     format!("{} ms", significant(seconds * 1e3, 3))
+}
+
+fn show_share(share: f64) -> String {
+    format!("{} %", significant(share * 100.0, 2))
 }
 
 fn show_latency(duration: Duration) -> String {

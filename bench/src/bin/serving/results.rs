@@ -10,6 +10,8 @@ use crate::process::Memory;
 #[derive(Default)]
 pub(crate) struct Results {
     targets: Vec<TargetResults>,
+    /// Creates a second in etcd itself, in the order of rounds.
+    raw_creates: Vec<f64>,
 }
 
 /// What was found of one target.
@@ -26,7 +28,7 @@ impl Results {
     /// Results of targets with these names, in the order of the report.
     pub(crate) fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
         let empty = |name| TargetResults { name, measurements: Vec::new(), memory: None };
-        Self { targets: names.into_iter().map(empty).collect() }
+        Self { targets: names.into_iter().map(empty).collect(), raw_creates: Vec::new() }
     }
 
     /// All targets.
@@ -46,6 +48,22 @@ impl Results {
         }
     }
 
+    /// Adds a round of etcd itself.
+    pub(crate) fn add_raw_creates(&mut self, rate: f64) {
+        self.raw_creates.push(rate);
+    }
+
+    /// How many creates a second etcd itself takes.
+    pub(crate) fn raw_creates(&self) -> Option<f64> {
+        median(self.raw_creates.clone())
+    }
+
+    /// Which part of etcd's own creates a second a target reaches: the median of the rounds' quotients.
+    pub(crate) fn share_of_raw(&self, target: &TargetResults) -> Option<f64> {
+        let rounds = target.rounds(Operation::Create).map(Measurement::rate);
+        median(rounds.zip(&self.raw_creates).map(|(reached, raw)| reached / raw).collect())
+    }
+
     /// Notes what a target occupies.
     pub(crate) fn set_memory(&mut self, name: &str, memory: Memory) {
         if let Some(target) = self.targets.iter_mut().find(|target| target.name == name) {
@@ -60,6 +78,12 @@ impl TargetResults {
     /// The median over the rounds. None if this was not measured.
     pub(crate) fn median(&self, operation: Operation, figure: fn(&Measurement) -> f64) -> Option<f64> {
         median(self.rounds(operation).map(figure).collect())
+    }
+
+    /// The least and the greatest of the rounds. None if this was not measured.
+    pub(crate) fn range(&self, operation: Operation, figure: fn(&Measurement) -> f64) -> Option<(f64, f64)> {
+        let rounds = || self.rounds(operation).map(figure);
+        rounds().min_by(f64::total_cmp).zip(rounds().max_by(f64::total_cmp))
     }
 
     /// The median of a quantile of the time an operation took.

@@ -14,6 +14,7 @@ use crate::operation::Operation;
 use crate::options::Options;
 use crate::ours::{Ours, Store};
 use crate::peers::Peers;
+use crate::raw::RawEtcd;
 use crate::results::Results;
 use crate::script::{Scripts, base_name, batch};
 use crate::target::Target;
@@ -29,6 +30,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct Stage<'run> {
     options: &'run Options,
     contenders: Vec<Contender>,
+    raw: RawEtcd,
     _ours: Vec<Ours>,
     _peers: Peers,
 }
@@ -48,7 +50,7 @@ impl<'run> Stage<'run> {
         let peers = Peers::start().await?;
         let (mut ours, mut targets) = (Vec::new(), Vec::new());
         if let Some(program) = program {
-            let shared = Store::Etcd { urls: peers.etcd_urls(), process: peers.etcd()? };
+            let shared = Store::Etcd { urls: peers.etcd_urls().join(","), process: peers.etcd()? };
             for store in [shared, Store::Embedded] {
                 let (server, target) = Ours::start(program, store).await?;
                 ours.push(server);
@@ -61,7 +63,8 @@ impl<'run> Stage<'run> {
             eprintln!("filling {} …", target.name);
             contenders.push(Contender::prepare(target, options).await?);
         }
-        Ok(Self { options, contenders, _ours: ours, _peers: peers })
+        let raw = RawEtcd::connect(peers.etcd_urls()).await?;
+        Ok(Self { options, contenders, raw, _ours: ours, _peers: peers })
     }
 
     /// Runs all rounds.
@@ -76,6 +79,12 @@ impl<'run> Stage<'run> {
                     let measurement = contender.measure(operation, &options, round).await?;
                     if round > 0 {
                         results.add(contender.target.name, operation, measurement);
+                    }
+                }
+                if operation == Operation::Create {
+                    let rate = self.raw.create_rate(&options, round).await?;
+                    if round > 0 {
+                        results.add_raw_creates(rate);
                     }
                 }
             }
@@ -141,8 +150,11 @@ impl Contender {
         let name = base_name(options.objects - 1);
         let object = client.fetch(target.get(&name)).await?;
         let object: serde_json::Value = serde_json::from_slice(&object).unwrap_or_default();
+        // A server may add to the spec what is set by default.
         let spec = (target.kind.spec)(options.objects - 1);
-        match object["metadata"]["name"] == *name && object["spec"] == spec {
+        let same =
+            spec.as_object().is_some_and(|sent| sent.iter().all(|(field, value)| object["spec"][field] == *value));
+        match same && object["metadata"]["name"] == *name {
             true => Ok(()),
             false => Err(target.unequal(format!("\"{name}\" is not what was created: {object}"))),
         }

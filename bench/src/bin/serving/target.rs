@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::process::Process;
 
 /// How long the JSON of an object is when it is created. Servers add to that.
-const OBJECT_BYTES: usize = 1_126;
+pub(crate) const OBJECT_BYTES: usize = 1_126;
 
 /// The namespace of all objects.
 const NAMESPACE: &str = "default";

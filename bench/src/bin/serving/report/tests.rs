@@ -16,6 +16,9 @@ fn results() -> Results {
             results.add(name, operation, found);
         }
     }
+    let wall = Duration::from_secs(1);
+    results.add(ours::ON_ETCD, Operation::Create, Measurement { operations: 50, wall, ..Default::default() });
+    results.add_raw_creates(100.0);
     results.set_memory(ours::ON_ETCD, Memory { resident: 61 << 20, peak: 80 << 20 });
     results
 }
@@ -24,7 +27,10 @@ fn results() -> Results {
 fn what_falls_short_comes_first_and_the_worst_of_it_before_the_rest() {
     let report = Report::new(&results(), &Options::full(), vec!["a note".to_owned()]);
     let what: Vec<&str> = report.shortfalls.iter().map(|short| short.what.as_str()).collect();
-    assert_eq!(what, ["get; Bailiwick, etcd", "resident memory; Bailiwick, etcd"]);
+    assert_eq!(
+        what,
+        ["get; Bailiwick, etcd", "creates over etcd's own; Bailiwick, etcd", "resident memory; Bailiwick, etcd"]
+    );
     let reasons = Reasons::from([("get; Bailiwick, etcd".to_owned(), "TLS.".to_owned())]);
     let text = report.text(&reasons);
     assert!(text.starts_with("Short of its goal"), "{text}");
@@ -44,7 +50,8 @@ fn peers_are_compared_with_ours() {
     assert!(text.contains("| get | ≤ 0.0500 ms | 0.100 ms | 0.700 ms (7.0x) |"), "{text}");
     assert!(text.contains("| get | 100 | 100 |"), "{text}");
     assert!(text.contains("| get | 2.00 ms / 2.00 ms |"), "{text}");
-    assert!(text.contains("| create | ≤ 0.150 ms | – | – |"), "{text}");
+    assert!(text.contains("| create | ≤ 0.150 ms | 0 ms | – |"), "{text}");
+    assert!(text.contains("| create | ≥ 60 % | 50 % | – |"), "{text}");
     assert!(text.contains("| after the load | ≤ 60.0 MiB | 61.0 MiB | – |"), "{text}");
 }
 

@@ -22,9 +22,23 @@ fn ratios_are_taken_round_by_round() {
     }
     let [a, b] = results.targets() else { panic!("two targets") };
     assert_eq!(a.median(Operation::Get, Measurement::server_cpu_each), Some(0.001));
+    assert_eq!(a.range(Operation::Get, Measurement::server_cpu_each), Some((0.0001, 0.01)));
     let ratio = b.cpu_ratio(a, Operation::Get).unwrap();
     assert!((ratio - 3.0).abs() < 1e-9, "{ratio}");
     assert_eq!(b.cpu_ratio(a, Operation::List), None);
+}
+
+#[test]
+fn the_share_of_etcds_own_speed_is_taken_round_by_round() {
+    let mut results = Results::new(["a"]);
+    for (operations, raw) in [(100, 1_000.0), (200, 400.0), (300, 3_000.0)] {
+        let wall = Duration::from_secs(1);
+        results.add("a", Operation::Create, Measurement { operations, wall, ..Measurement::default() });
+        results.add_raw_creates(raw);
+    }
+    let share = results.share_of_raw(results.target("a").unwrap()).unwrap();
+    assert!((share - 0.1).abs() < 1e-9, "{share}");
+    assert_eq!(results.raw_creates(), Some(1_000.0));
 }
 
 #[test]

@@ -20,6 +20,7 @@ async fn the_peers_are_measured_by_the_same_work() {
     let results = stage.perform().await.unwrap();
     let names: Vec<&str> = results.targets().iter().map(|target| target.name).collect();
     assert_eq!(names, ["sample-apiserver", "CRD, kube-apiserver"]);
+    assert!(results.raw_creates().unwrap() > 0.0);
     for target in results.targets() {
         check(target, &options);
     }
