@@ -46,6 +46,22 @@ impl Peers {
         pid.map(Process).ok_or_else(|| Error::Ended("etcd".to_owned()))
     }
 
+    /// The ends of the logs of those that no longer run: what a failed run most likely failed of.
+    pub(crate) fn last_words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for daemon in [self.sample.daemon(), self.cluster.apiserver()] {
+            if !daemon.is_running() {
+                words.push(last_words(daemon.name(), &daemon.log_tail()));
+            }
+        }
+        for member in self.cluster.etcd().members() {
+            if !member.is_running() {
+                words.push(last_words("etcd", &member.log_tail()));
+            }
+        }
+        words
+    }
+
     /// The peers as targets.
     pub(crate) fn targets(&self) -> Result<Vec<Arc<Target>>, Error> {
         let tls = self.cluster.tls();
@@ -71,6 +87,10 @@ impl Peers {
         };
         Ok(vec![Arc::new(sample), Arc::new(custom)])
     }
+}
+
+fn last_words(name: &str, log: &str) -> String {
+    format!("{name} no longer runs. If its log does not end with a reason, it was killed. It ends with:\n{log}")
 }
 
 fn process(daemon: &Daemon) -> Result<Process, Error> {

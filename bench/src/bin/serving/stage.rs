@@ -32,7 +32,7 @@ pub(crate) struct Stage<'run> {
     contenders: Vec<Contender>,
     raw: RawEtcd,
     _ours: Vec<Ours>,
-    _peers: Peers,
+    peers: Peers,
 }
 
 /// A target, with the connections to it.
@@ -64,11 +64,19 @@ impl<'run> Stage<'run> {
             contenders.push(Contender::prepare(target, options).await?);
         }
         let raw = RawEtcd::connect(peers.etcd_urls()).await?;
-        Ok(Self { options, contenders, raw, _ours: ours, _peers: peers })
+        Ok(Self { options, contenders, raw, _ours: ours, peers })
     }
 
-    /// Runs all rounds.
+    /// Runs all rounds. If that fails, shows which peers have ended, and why.
     pub(crate) async fn perform(&mut self) -> Result<Results, Error> {
+        let performed = self.rounds().await;
+        if performed.is_err() {
+            self.peers.last_words().iter().for_each(|words| eprintln!("{words}"));
+        }
+        performed
+    }
+
+    async fn rounds(&mut self) -> Result<Results, Error> {
         let mut results = Results::new(self.contenders.iter().map(|contender| contender.target.name));
         for round in 0..=self.options.rounds {
             let options = if round == 0 { self.options.warm_up() } else { self.options.clone() };
