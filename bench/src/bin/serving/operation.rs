@@ -70,7 +70,7 @@ impl Operation {
             Self::LabelList => format!("list {per_batch} of {objects} by label"),
             Self::Patch => "merge patch".to_owned(),
             Self::Delivery => format!("watch delivery, {watchers} watchers"),
-            Self::DeliveryAlone => "the same, a connection each".to_owned(),
+            Self::DeliveryAlone => "watch delivery, a connection each".to_owned(),
         }
     }
 

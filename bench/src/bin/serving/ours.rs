@@ -97,6 +97,10 @@ impl Ours {
         if let Store::Etcd { urls, .. } = &store {
             command.args(["--etcd-servers", urls]);
         }
+        // It takes flags from the environment too; what the developer has set must not steer a measurement.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("BAILIWICK_")) {
+            command.env_remove(name);
+        }
         let error_file = log_file.try_clone().map_err(Error::file(&log))?;
         command.stdin(Stdio::null()).stdout(log_file).stderr(error_file);
         let ours = Self { child: Child::spawn(&mut command)?, folder, program: program.to_owned() };
