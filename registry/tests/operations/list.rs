@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bailiwick_machinery::watch::EventType;
 use bailiwick_registry::{DeleteOptions, Error, List, ListRequest, Selection, WatchFrom};
 use bailiwick_storage::testing::{Random, SimDisk};
-use bailiwick_storage::{At, Revision};
+use bailiwick_storage::{At, Error as StorageError, Revision};
 use serde_json::json;
 
 use super::selectors::{CASES, meddle};
@@ -113,6 +113,12 @@ async fn where_a_page_ended_need_not_be_there_any_more() {
     let then = ListRequest { at: At::Exact(Revision::new(first.revision)), ..now };
     let rest = world.registry.list(&world.widgets, &then).await.unwrap();
     assert_eq!(rest.objects.iter().map(|object| object.key().name()).collect::<Vec<_>>(), ["w2", "w3"]);
+    let named = Selection::parse(&world.widgets, "", "metadata.name=w3").unwrap();
+    for (after, expected) in [("w2", 1), ("w3", 0)] {
+        let (namespace, at) = (Some("a"), At::Latest);
+        let request = ListRequest { namespace, selection: &named, at, after: Some(after), limit };
+        assert_eq!(world.registry.list(&world.widgets, &request).await.unwrap().objects.len(), expected, "{after}");
+    }
     for nonsense in ["", "/", "..", "a/../b", "a/b/c/d"] {
         let request = ListRequest { after: Some(nonsense), ..request.clone() };
         assert_error!(world.registry.list(&world.widgets, &request).await, Error::BadRequest(_));
@@ -171,6 +177,23 @@ async fn pages_are_one_list_whatever_others_write() {
             state.values().filter(|(told, _)| case.takes(told)).map(|(_, bytes)| bytes.clone()).collect();
         assert_eq!(listed, expected, "{} at {revision}", case.name());
     }
+}
+
+/// A list at a revision that the store has forgotten is refused, never another list.
+#[tokio::test]
+async fn a_forgotten_revision_is_expired() {
+    let before = World::in_memory().await;
+    let early = version(&before.create(widget("a", "w0", 0)).await);
+    let late = version(&before.create(widget("a", "w1", 0)).await);
+    before.store.compact(Revision::new(late)).await.unwrap();
+    let world = World::over(before.store.clone()).await;
+    let everything = world.everything();
+    let at = At::Exact(Revision::new(early));
+    let request = ListRequest { namespace: None, selection: &everything, at, after: None, limit: None };
+    let refused = world.registry.list(&world.widgets, &request).await;
+    assert_error!(refused, Error::Storage { source: StorageError::Expired { .. }, .. });
+    let newest = world.list(None, &everything, At::Exact(Revision::new(late))).await;
+    assert_eq!(newest.objects.len(), 2);
 }
 
 /// A list at a revision from before the server was started comes from the store, and is no other list.

@@ -15,7 +15,7 @@ use bailiwick_registry::{
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::testing::SimDisk;
-use bailiwick_storage::{At, Revision};
+use bailiwick_storage::{At, Revision, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -33,6 +33,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// A registry, and who uses it.
 pub(super) struct World {
     pub(super) registry: Registry,
+    pub(super) store: Arc<dyn Store>,
     pub(super) widgets: ServedKind,
     user: User,
     /// Where the data lies, if it lies on a disk.
@@ -90,11 +91,15 @@ impl World {
     }
 
     async fn on(options: EmbeddedOptions) -> Self {
-        let store = Embedded::open(options).await.unwrap();
-        let registry = Registry::start(Arc::new(store), all_kinds(), Default::default()).await.unwrap();
+        Self::over(Arc::new(Embedded::open(options).await.unwrap())).await
+    }
+
+    /// Over a store that is open.
+    pub(super) async fn over(store: Arc<dyn Store>) -> Self {
+        let registry = Registry::start(store.clone(), all_kinds(), Default::default()).await.unwrap();
         let widgets = registry.find(&GroupVersion::new(HOME, "v1"), "widgets").unwrap().clone();
         let user = User { name: "tester".to_owned(), ..User::default() };
-        Self { registry, widgets, user, _folder: None }
+        Self { registry, store, widgets, user, _folder: None }
     }
 
     pub(super) fn ctx(&self) -> Ctx<'_> {

@@ -1,11 +1,10 @@
 use bailiwick_machinery::watch::EventType;
 use bailiwick_registry::{Error, Selection, WatchEvent, WatchFrom};
-use bailiwick_storage::testing::{Random, SimDisk};
-use bailiwick_storage::{At, Error as StorageError};
+use bailiwick_storage::testing::Random;
+use bailiwick_storage::{At, Error as StorageError, Revision};
 
 use super::selectors::{CASES, meddle};
 use super::support::{World, read_until, told, version, widget};
-use crate::assert_error;
 
 const OBJECTS: usize = 12;
 
@@ -72,24 +71,31 @@ async fn a_watch_begins_with_what_there_is_if_asked() {
     }
 }
 
-/// what the server cannot tell any more it does not pass over.
+/// what the store has forgotten is not passed over, and what it still has is told, also from before the start.
 #[tokio::test]
 async fn a_revision_that_is_forgotten_is_expired() {
-    let disk = SimDisk::default();
-    let early = {
-        let world = World::on_disk(disk.clone()).await;
-        let first = world.create(widget("a", "w0", 0)).await;
-        world.create(widget("a", "w1", 0)).await;
-        version(&first)
-    };
-    let world = World::on_disk(SimDisk::from_image(disk.image())).await;
-    match world.watch(None, world.everything(), WatchFrom::After(early)).await {
-        Err(error) => assert_error!(Err::<(), _>(error), Error::Storage { source: StorageError::Expired { .. }, .. }),
-        Ok(mut watch) => {
-            let events = read_until(&mut watch, world.revision().await).await;
-            assert_eq!(told(&world, &events), [(EventType::Added, "w1".to_owned(), early + 1)]);
-        }
+    let before = World::in_memory().await;
+    let early = version(&before.create(widget("a", "w0", 0)).await);
+    for name in ["w1", "w2"] {
+        before.create(widget("a", name, 0)).await;
     }
+    let world = World::over(before.store.clone()).await;
+    let mut watch = world.watch(None, world.everything(), WatchFrom::After(early + 1)).await.unwrap();
+    let events = read_until(&mut watch, early + 2).await;
+    assert_eq!(told(&world, &events), [(EventType::Added, "w2".to_owned(), early + 2)]);
+
+    before.store.compact(Revision::new(early + 2)).await.unwrap();
+    let world = World::over(before.store.clone()).await;
+    let mut expired = match world.watch(None, world.everything(), WatchFrom::After(early)).await {
+        Ok(watch) => watch,
+        Err(error) => return assert_expired(&error),
+    };
+    // Whether it begins or goes on with that is the same to a client, as long as nothing is told before.
+    assert_expired(&expired.next().await.unwrap_err());
+}
+
+fn assert_expired(error: &Error) {
+    assert!(matches!(error, Error::Storage { source: StorageError::Expired { .. }, .. }), "{error:?}");
 }
 
 /// A namespace that no object can be in selects nothing, in a watch as in a list.
