@@ -27,6 +27,25 @@ pub struct Ctx<'c> {
     pub now: SystemTime,
 }
 
+/// What time it is. Injected, so that tests can say.
+pub trait Clock: Send + Sync + 'static {
+    /// Now.
+    fn now(&self) -> SystemTime;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+// === impl SystemClock ===
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is what others take the time from")]
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
 // === impl Ctx ===
 
 impl Ctx<'_> {

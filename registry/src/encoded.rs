@@ -10,6 +10,7 @@
 //! it has been: it stands at a place where it can be put in, and replaced, without reading the rest.
 
 use bailiwick_machinery::{GroupVersionKind, Object, encode};
+use bailiwick_storage::{self as storage, cache};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
@@ -90,9 +91,9 @@ impl Encoded {
         Ok(Self::assemble(revision, stored.get(content..).unwrap_or_default()))
     }
 
-    /// What the cache holds for an object.
-    pub(crate) fn from_cache(body: &Bytes) -> Self {
-        Self(body.clone())
+    /// A cached object.
+    pub fn of(object: &cache::Object) -> storage::Result<Self> {
+        object.body().map(|body| Self(body.clone()))
     }
 
     /// The bytes.

@@ -21,7 +21,7 @@ mod update;
 mod watch;
 mod write;
 
-pub use context::{Ctx, User};
+pub use context::{Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};

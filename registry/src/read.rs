@@ -195,7 +195,7 @@ pub(crate) fn range(kind: &ServedKind, namespace: Option<&str>) -> Result<Prefix
 }
 
 pub(crate) fn encoded(kind: &ServedKind, object: &Object) -> Result<Encoded> {
-    object.body().map(Encoded::from_cache).map_err(|error| failed("get", kind, error))
+    Encoded::of(object).map_err(|error| failed("get", kind, error))
 }
 
 pub(crate) fn not_found(kind: &ServedKind, name: &str) -> Error {

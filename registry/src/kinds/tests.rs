@@ -42,6 +42,6 @@ fn names_of_organizations_and_groups() {
         &["", "-a", "a-", "a:b", "a/b", "ä", &too_long],
     );
     check(NameRule::Custom(name::org_group), &["Acme:dev", "a:b"], &["", "Acme", "Acme:", ":dev", "a:b:c", "a:-"]);
-    check(NameRule::Custom(name::group), &["dev", "Dev Team"], &["", "..", "a/b", "Acme:dev"]);
+    check(NameRule::Custom(name::group), &["dev", "Dev Team"], &["..", "a/b", "Acme:dev"]);
     assert_eq!(name::org_group("Acme:dev-", NameForm::Prefix).len(), 0);
 }
