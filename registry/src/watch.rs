@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bailiwick_machinery::watch::EventType;
 use bailiwick_storage::cache::{Delivery, Object, ObjectEvent, Watcher};
-use bailiwick_storage::{At, Revision};
+use bailiwick_storage::{At, Prefix, Revision};
 
 use crate::encoded::Encoded;
 use crate::error::Result;
@@ -82,13 +82,19 @@ impl Registry {
             }
             WatchFrom::After(revision) => (VecDeque::new(), revision),
         };
-        // An object's name or namespace that the selection demands narrows the range that is followed.
-        let namespace = namespace.or(selection.namespace());
-        let watcher = self
-            .cache()
-            .watch_objects(&range(kind, namespace)?, Revision::new(after))
-            .map_err(|error| failed("watch", kind, error))?;
+        let range = followed(kind, namespace, &selection)?;
+        let watcher = self.cache().watch_objects(&range, Revision::new(after));
+        let watcher = watcher.map_err(|error| failed("watch", kind, error))?;
         Ok(ObjectWatch { kind: kind.clone(), selection, watcher, initial })
+    }
+}
+
+/// The range to follow. A namespace that the selection demands narrows it; one that no object can be in does not, and the
+/// selection then takes nothing.
+fn followed(kind: &ServedKind, namespace: Option<&str>, selection: &Selection) -> Result<Prefix> {
+    match (namespace, selection.namespace()) {
+        (None, Some(demanded)) => range(kind, Some(demanded)).or_else(|_| range(kind, None)),
+        (namespace, _) => range(kind, namespace),
     }
 }
 
