@@ -13,7 +13,8 @@ use bailiwick_differential_tests::record::record;
 use bailiwick_differential_tests::suite::accepted_file;
 use bailiwick_test_host::Cluster;
 
-const USAGE: &str = "usage: differential compare KUBECONFIG [PATTERN]   a real kube-apiserver and the server of KUBECONFIG
+const USAGE: &str =
+    "usage: differential compare KUBECONFIG [PATTERN]   a real kube-apiserver and the server of KUBECONFIG
        differential show PATTERN                  what a real kube-apiserver answers
        differential record                        writes the real answers' codes into the case files";
 

@@ -10,6 +10,7 @@
 //! where `rv@3` is a version first seen in step 3. Revisions of lists and bookmarks move with everything else that happens in a
 //! server, so they are only checked: not older than what is in the list, and the same on all pages of one walk.
 
+mod causes;
 mod cells;
 mod discovery;
 mod text;
@@ -63,8 +64,9 @@ pub fn normalise(exchanges: &[Exchange], authority: &str, stripped: &[Stripped])
         discovery::keep_ours(&mut answer["body"]);
         discovery::hide_build(path_of(exchange), &mut answer["body"]);
         cells::hide_ages(&mut answer["body"]);
+        causes::sort(&mut answer["body"]);
         versions.replace(index + 1, exchange, &mut answer["body"]);
-        texts.replace(index + 1, &versions, &mut answer);
+        texts.replace(index + 1, &exchange.sent, &versions, &mut answer);
         answers.push(answer);
     }
     Normal { answers, stripped: found }
@@ -111,6 +113,10 @@ fn body(bytes: &[u8], content_type: &str) -> (Value, &'static str) {
         && let Ok(decoded) = from_yaml(bytes)
     {
         return (decoded.value, "yaml");
+    }
+    // What a client reads from it is compared where the same is said in JSON.
+    if content_type.starts_with("application/vnd.kubernetes.protobuf") {
+        return ("<protobuf>".into(), "protobuf");
     }
     let documents: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(bytes).into_iter().collect();
     match documents {

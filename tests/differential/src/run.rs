@@ -20,12 +20,14 @@ use crate::scenario::Step;
 use crate::target::Target;
 
 /// A step, as it was done.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Exchange {
     /// The method. Empty for a step that only reads.
     pub method: String,
     /// The path and query that were sent. Empty for a step that only reads.
     pub path: String,
+    /// The body that was sent.
+    pub sent: String,
     /// What came back.
     pub answer: Answer,
 }
@@ -57,14 +59,14 @@ impl Talk<'_> {
     async fn step(&mut self, name: &str, step: &Step) -> Result<Exchange, Error> {
         let exchange = match &step.action {
             Action::Send { method, path } => {
-                let path = self.variables.expand(name, path)?;
-                let request = self.request(name, step, method, &path)?;
+                let (path, sent) = (self.variables.expand(name, path)?, self.variables.expand(name, &step.body)?);
+                let request = self.request(name, step, method, &path, &sent)?;
                 let answer = self.connection.send(name, request).await.or_else(broken_off)?;
-                Exchange { method: method.clone(), path, answer }
+                Exchange { method: method.clone(), path, sent, answer }
             }
             Action::Watch { watch, path } => {
                 let path = self.variables.expand(name, path)?;
-                let request = self.request(name, step, "GET", &path)?;
+                let request = self.request(name, step, "GET", &path, "")?;
                 let answer = match self.target.client().connection().stream(name, request).await {
                     Ok((answer, stream)) => {
                         self.watches.insert(watch.clone(), stream);
@@ -72,21 +74,28 @@ impl Talk<'_> {
                     }
                     Err(error) => broken_off(error)?,
                 };
-                Exchange { method: "GET".to_owned(), path, answer }
+                Exchange { method: "GET".to_owned(), path, sent: String::new(), answer }
             }
             Action::Events { watch, count } => {
                 let body = match self.watches.get_mut(watch) {
                     None => Vec::new(),
                     Some(stream) => stream.lines(name, *count).await?,
                 };
-                Exchange { method: String::new(), path: String::new(), answer: Answer { body, ..Answer::default() } }
+                Exchange { answer: Answer { body, ..Answer::default() }, ..Exchange::default() }
             }
         };
         self.capture(&step.captures, &exchange.answer);
         Ok(exchange)
     }
 
-    fn request(&self, name: &str, step: &Step, method: &str, path: &str) -> Result<Request<Full<Bytes>>, Error> {
+    fn request(
+        &self,
+        name: &str,
+        step: &Step,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<Request<Full<Bytes>>, Error> {
         let mut request = Request::builder().method(method).uri(escape(path));
         for (header, value) in &step.headers {
             request = request.header(header, self.variables.expand(name, value)?);
@@ -95,8 +104,8 @@ impl Talk<'_> {
         if !step.body.is_empty() && !sets_type {
             request = request.header("content-type", "application/json");
         }
-        let body = self.variables.expand(name, &step.body)?;
-        request.body(Bytes::from(body).into()).map_err(|source| Error::Request { step: name.to_owned(), source })
+        let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
+        request.body(body).map_err(|source| Error::Request { step: name.to_owned(), source })
     }
 
     /// What an answer lacks gets a value that no server knows, so that the conversation goes on and shows what comes of it.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Captures;
+use regex::NoExpand;
 use regex::Regex;
 use serde_json::Value;
 
@@ -13,7 +14,8 @@ static UID: LazyLock<Regex> =
     LazyLock::new(|| regex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
 
 /// Times of the cases themselves are older.
-static NOW: LazyLock<Regex> = LazyLock::new(|| regex("20(2[6-9]|[3-9][0-9])-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
+static NOW: LazyLock<Regex> =
+    LazyLock::new(|| regex("20(2[6-9]|[3-9][0-9])-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
 
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]+"));
 
@@ -22,16 +24,18 @@ static ABOUT_VERSIONS: LazyLock<Regex> = LazyLock::new(|| regex("(?i)resource ?v
 /// Texts that name how far a server has come.
 static ABOUT_PROGRESS: LazyLock<Regex> = LazyLock::new(|| regex("(?i)too (large|old) resource version"));
 
+static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| regex("\"generateName\": \"([^\"]+)\""));
+
 /// What a server appends to a generateName.
-static GENERATED: LazyLock<Regex> = LazyLock::new(|| regex("^[bcdfghjklmnpqrstvwxz2456789]{5}$"));
+const GENERATED: &str = r"[bcdfghjklmnpqrstvwxz2456789]{5}\b";
 
 /// The texts that a scenario's answers had up to now.
 #[derive(Debug)]
 pub(super) struct Texts {
     authority: String,
     uids: HashMap<String, String>,
-    /// Names that a server made up.
-    names: Vec<(String, String)>,
+    /// Names that a server made up, and what they begin with.
+    names: Vec<(Regex, String)>,
 }
 
 // === impl Texts ===
@@ -41,9 +45,12 @@ impl Texts {
         Self { authority: authority.to_owned(), uids: HashMap::new(), names: Vec::new() }
     }
 
-    /// Replaces what is in the texts of step `step`.
-    pub(super) fn replace(&mut self, step: usize, versions: &Versions, answer: &mut Value) {
-        self.learn_names(answer);
+    /// Replaces what is in the texts of step `step`, in which the body `sent` was sent.
+    pub(super) fn replace(&mut self, step: usize, sent: &str, versions: &Versions, answer: &mut Value) {
+        for found in GENERATE_NAME.captures_iter(sent) {
+            let name = regex(&format!("{}{GENERATED}", regex::escape(&found[1])));
+            self.names.push((name, format!("{}<generated>", &found[1])));
+        }
         let mut new = 0;
         for_each(answer, &mut |text| {
             for uid in UID.find_iter(text) {
@@ -62,7 +69,7 @@ impl Texts {
         text = NOW.replace_all(&text, "<time>").into_owned();
         text = text.replace(&self.authority, "<server>");
         for (name, replacement) in &self.names {
-            text = text.replace(name, replacement);
+            text = name.replace_all(&text, NoExpand(replacement)).into_owned();
         }
         if ABOUT_PROGRESS.is_match(&text) {
             text = NUMBER.replace_all(&text, "<rv>").into_owned();
@@ -71,22 +78,6 @@ impl Texts {
             text = NUMBER.replace_all(&text, version).into_owned();
         }
         text
-    }
-
-    fn learn_names(&mut self, value: &Value) {
-        match value {
-            Value::Array(items) => items.iter().for_each(|item| self.learn_names(item)),
-            Value::Object(map) => {
-                let text = |field| map.get(field).and_then(Value::as_str);
-                if let (Some(base), Some(name)) = (text("generateName"), text("name"))
-                    && name.strip_prefix(base).is_some_and(|end| GENERATED.is_match(end))
-                {
-                    self.names.push((name.to_owned(), format!("{base}<generated>")));
-                }
-                map.values().for_each(|value| self.learn_names(value));
-            }
-            _ => {}
-        }
     }
 }
 
@@ -110,5 +101,5 @@ fn for_each(value: &mut Value, f: &mut impl FnMut(&mut String)) {
 }
 
 fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("constant, and used by tests")
+    Regex::new(pattern).expect("constants, and what is escaped")
 }

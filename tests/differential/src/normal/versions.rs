@@ -1,6 +1,7 @@
 //! Resource versions: of objects, which only what the scenario does can move, and of lists, which anything moves.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -15,8 +16,8 @@ pub(super) struct Versions {
     /// Versions of objects, and what stands for them.
     objects: HashMap<String, String>,
     newest: u64,
-    /// Revisions of lists, and the step that saw them last.
-    lists: HashMap<String, usize>,
+    /// Revisions of lists that are not complete.
+    pages: HashSet<String>,
 }
 
 /// Whose version it is.
@@ -44,14 +45,20 @@ impl Versions {
         self.learn(step, exchange, body, found.clone());
         let newest = found.iter().filter_map(|version| version.parse().ok()).max().unwrap_or_default();
         let continues = exchange.path.contains("continue=");
+        let text = |field| body.pointer(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if let (false, Some(version), Some(_)) =
+            (continues, text("/metadata/resourceVersion"), text("/metadata/continue"))
+        {
+            self.pages.insert(version.to_owned());
+        }
         for_each(body, owner, &mut |owner, version| {
             if version.is_empty() {
                 return;
             }
             *version = match owner {
                 Owner::Object => self.objects.get(version).cloned().unwrap_or_default(),
-                Owner::List => self.revision(step, version, newest, continues),
-                Owner::Bookmark => self.revision(step, version, newest, false),
+                Owner::List => self.revision(version, newest, continues),
+                Owner::Bookmark => self.revision(version, newest, false),
             };
         });
     }
@@ -76,17 +83,15 @@ impl Versions {
         }
     }
 
-    fn revision(&mut self, step: usize, version: &str, newest: u64, continues: bool) -> String {
+    fn revision(&self, version: &str, newest: u64, continues: bool) -> String {
         let Ok(number) = version.parse::<u64>() else { return version.to_owned() };
-        if number < newest {
-            return "<revision older than what it has>".to_owned();
-        }
-        let before = self.lists.insert(version.to_owned(), step);
-        match (continues, before) {
-            (false, _) => "<revision>".to_owned(),
-            (true, Some(before)) => format!("<revision of step {before}>"),
-            (true, None) => "<revision of no earlier step>".to_owned(),
-        }
+        let revision = match (continues, self.pages.contains(version)) {
+            _ if number < newest => "<revision older than what it has>",
+            (false, _) => "<revision>",
+            (true, true) => "<revision of the first page>",
+            (true, false) => "<revision of no first page>",
+        };
+        revision.to_owned()
     }
 }
 
