@@ -67,6 +67,7 @@ pub fn normalise(exchanges: &[Exchange], authority: &str, stripped: &[Stripped])
         causes::sort(&mut answer["body"]);
         versions.replace(index + 1, exchange, &mut answer["body"]);
         texts.replace(index + 1, &exchange.sent, &versions, &mut answer);
+        join_bookmarks(&mut answer["body"]);
         answers.push(answer);
     }
     Normal { answers, stripped: found }
@@ -135,6 +136,13 @@ fn layout(bytes: &[u8]) -> &'static str {
         (false, false) => "compact, without a line end",
         (true, true) => "indented, with a line end",
         (true, false) => "indented",
+    }
+}
+
+/// How often a server says how far it has come is a matter of time.
+fn join_bookmarks(body: &mut Value) {
+    if let Value::Array(events) = body {
+        events.dedup_by(|event, before| event["type"] == "BOOKMARK" && event == before);
     }
 }
 

@@ -7,8 +7,8 @@ pub(super) fn hide_ages(body: &mut Value) {
     let mut dates = Vec::new();
     match body {
         Value::Array(events) => {
-            for event in events {
-                hide(&mut event["object"], &mut dates);
+            for table in events.iter_mut().filter_map(|event| event.get_mut("object")) {
+                hide(table, &mut dates);
             }
         }
         table => hide(table, &mut dates),
@@ -16,15 +16,19 @@ pub(super) fn hide_ages(body: &mut Value) {
 }
 
 fn hide(table: &mut Value, dates: &mut Vec<usize>) {
-    if table["kind"] != "Table" {
+    if table.get("kind").is_none_or(|kind| kind != "Table") {
         return;
     }
-    if let Some(columns) = table["columnDefinitions"].as_array().filter(|columns| !columns.is_empty()) {
+    if let Some(columns) =
+        table.get("columnDefinitions").and_then(Value::as_array).filter(|columns| !columns.is_empty())
+    {
         *dates = columns.iter().enumerate().filter(|(_, column)| column["type"] == "date").map(|(i, _)| i).collect();
     }
-    for row in table["rows"].as_array_mut().into_iter().flatten() {
+    // Indexing a value that may be changed would add what is not there.
+    for row in table.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(cells) = row.get_mut("cells") else { continue };
         for column in &*dates {
-            if let Some(cell) = row["cells"].get_mut(column).filter(|cell| is_age(cell)) {
+            if let Some(cell) = cells.get_mut(column).filter(|cell| is_age(cell)) {
                 *cell = "<age>".into();
             }
         }

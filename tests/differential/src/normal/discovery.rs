@@ -10,27 +10,35 @@ const BUILD: [&str; 7] = ["buildDate", "compiler", "gitCommit", "gitTreeState", 
 
 /// Takes other groups out of a list of groups, and sorts what is left: kinds that were taught come in the order of a Go map.
 pub(super) fn keep_ours(body: &mut Value) {
-    let list = match body["kind"].as_str() {
+    let list = match body.get("kind").and_then(Value::as_str) {
         Some("APIGroupList") => "groups",
         Some("APIGroupDiscoveryList") => "items",
-        Some("APIResourceList") => return sort(&mut body["resources"]),
+        Some("APIResourceList") => "resources",
         _ => return,
     };
-    if let Some(groups) = body[list].as_array_mut() {
-        groups.retain(|group| name(group).ends_with(OURS));
-        for version in groups.iter_mut().filter_map(|group| group["versions"].as_array_mut()).flatten() {
-            if let Some(resources) = version.get_mut("resources") {
-                sort(resources);
-            }
+    let is_of_groups = list != "resources";
+    for_list(body, list, |items| {
+        items.retain(|item| !is_of_groups || name(item).ends_with(OURS));
+        for group in items.iter_mut() {
+            for_list(group, "versions", |versions| {
+                for version in versions {
+                    for_list(version, "resources", |resources| sort(resources));
+                }
+            });
         }
-    }
-    sort(&mut body[list]);
+        sort(items);
+    });
 }
 
-fn sort(list: &mut Value) {
-    if let Some(items) = list.as_array_mut() {
-        items.sort_by(|left, right| name(left).cmp(name(right)));
+/// Indexing a value that may be changed would add what is not there.
+fn for_list(value: &mut Value, field: &str, f: impl FnOnce(&mut Vec<Value>)) {
+    if let Some(list) = value.get_mut(field).and_then(Value::as_array_mut) {
+        f(list);
     }
+}
+
+fn sort(items: &mut [Value]) {
+    items.sort_by(|left, right| name(left).cmp(name(right)));
 }
 
 fn name(item: &Value) -> &str {

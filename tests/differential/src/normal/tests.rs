@@ -77,12 +77,14 @@ fn events_are_read_one_by_one() {
     let events = [
         json!({"type": "ADDED", "object": object("a", UID[0], "5")}),
         json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}}),
+        json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "6"}}}),
     ];
     let text = events.map(|event| event.to_string() + "\n").concat();
     let watch = exchange_with("GET", "/groups?watch=1", "application/json", text.as_bytes());
     let body = &bodies(&[watch])[0];
     assert_eq!(body[0]["object"]["metadata"]["resourceVersion"], "<rv@1>");
     assert_eq!(body[1]["object"]["metadata"]["resourceVersion"], "<revision>");
+    assert_eq!(body.as_array().map(Vec::len), Some(2), "two bookmarks in a row say no more than one");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn for_each(value: &mut Value, f: &mut impl FnMut(&mut String)) {
                 *token = "<continue>".to_owned();
             }
             let mut fields: Vec<_> = map.iter_mut().collect();
-            fields.sort_by(|(left, _), (right, _)| left.cmp(right));
+            fields.sort_unstable_by_key(|(name, _)| *name);
             for (_, value) in fields {
                 for_each(value, f);
             }
