@@ -146,18 +146,18 @@ impl Connection {
 // === impl Stream ===
 
 impl Stream {
-    /// Reads lines: `count` of them, or as many as come in time.
-    pub async fn lines(&mut self, step: &str, count: usize) -> Result<Vec<u8>, Error> {
+    /// Reads a line. It is empty if the answer ends, or if nothing comes in time.
+    pub async fn line(&mut self, step: &str) -> Result<Vec<u8>, Error> {
         let deadline = Instant::now() + EVENT_LIMIT;
-        while self.rest.iter().filter(|byte| **byte == b'\n').count() < count {
-            let Ok(Some(frame)) = timeout_at(deadline, self.body.frame()).await else { break };
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                return Ok(self.rest.drain(..=end).collect());
+            }
+            let Ok(Some(frame)) = timeout_at(deadline, self.body.frame()).await else { return Ok(Vec::new()) };
             if let Ok(data) = frame.map_err(http_error(step))?.into_data() {
                 self.rest.extend_from_slice(&data);
             }
         }
-        let ends = self.rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
-        let end = ends.take(count).last().unwrap_or_default();
-        Ok(self.rest.drain(..end).collect())
     }
 }
 

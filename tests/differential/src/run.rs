@@ -19,6 +19,11 @@ use crate::scenario::Scenario;
 use crate::scenario::Step;
 use crate::target::Target;
 
+const BOOKMARK: &str = r#""type":"BOOKMARK""#;
+
+/// The annotation of the one bookmark that clients wait for.
+const END_OF_INITIAL_EVENTS: &str = "k8s.io/initial-events-end";
+
 /// A step, as it was done.
 #[derive(Debug, Clone, Default)]
 pub struct Exchange {
@@ -79,7 +84,7 @@ impl Talk<'_> {
             Action::Events { watch, count } => {
                 let body = match self.watches.get_mut(watch) {
                     None => Vec::new(),
-                    Some(stream) => stream.lines(name, *count).await?,
+                    Some(stream) => events(name, stream, *count).await?,
                 };
                 Exchange { answer: Answer { body, ..Answer::default() }, ..Exchange::default() }
             }
@@ -120,6 +125,24 @@ impl Talk<'_> {
             self.variables.capture(name, value);
         }
     }
+}
+
+/// Reads events, but for those that only say how far a server has come: they come when they come.
+async fn events(name: &str, stream: &mut Stream, count: usize) -> Result<Vec<u8>, Error> {
+    let mut events = Vec::new();
+    let mut missing = count;
+    while missing > 0 {
+        let line = stream.line(name).await?;
+        if line.is_empty() {
+            break;
+        }
+        let text = String::from_utf8_lossy(&line);
+        if !text.contains(BOOKMARK) || text.contains(END_OF_INITIAL_EVENTS) {
+            events.extend_from_slice(&line);
+            missing -= 1;
+        }
+    }
+    Ok(events)
 }
 
 /// That a server breaks off is an answer, too: the other one did not.
