@@ -62,6 +62,7 @@ pub fn normalise(exchanges: &[Exchange], authority: &str, stripped: &[Stripped])
             }
         }
         discovery::keep_ours(&mut answer["body"]);
+        discovery::keep_our_paths(path_of(exchange), &mut answer["body"]);
         discovery::hide_build(path_of(exchange), &mut answer["body"]);
         cells::hide_ages(&mut answer["body"]);
         causes::sort(&mut answer["body"]);

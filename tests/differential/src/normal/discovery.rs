@@ -8,6 +8,13 @@ const OURS: &str = ".bailiwick.dev";
 /// What a build calls itself.
 const BUILD: [&str; 7] = ["buildDate", "compiler", "gitCommit", "gitTreeState", "gitVersion", "goVersion", "platform"];
 
+/// Takes other paths out of the index at `/`.
+pub(super) fn keep_our_paths(path: &str, body: &mut Value) {
+    if path == "/" {
+        for_list(body, "paths", |paths| paths.retain(|path| path.as_str().is_some_and(|path| path.contains(OURS))));
+    }
+}
+
 /// Takes other groups out of a list of groups, and sorts what is left: kinds that were taught come in the order of a Go map.
 pub(super) fn keep_ours(body: &mut Value) {
     let list = match body.get("kind").and_then(Value::as_str) {

@@ -165,7 +165,13 @@ fn only_our_groups_and_no_build_are_compared() {
     let groups = json!([{"name": "org.bailiwick.dev"}, {"name": "apps"}, {"name": "catalog.bailiwick.dev"}]);
     let groups = json!({"kind": "APIGroupList", "groups": groups});
     let version = json!({"major": "1", "gitVersion": "v1.36.3"});
-    let bodies = bodies(&[exchange("GET", "/apis", &groups), exchange("GET", "/version", &version)]);
+    let index = json!({"paths": ["/apis/apps", "/apis/org.bailiwick.dev"]});
+    let bodies = bodies(&[
+        exchange("GET", "/apis", &groups),
+        exchange("GET", "/version", &version),
+        exchange("GET", "/", &index),
+    ]);
     assert_eq!(bodies[0]["groups"], json!([{"name": "catalog.bailiwick.dev"}, {"name": "org.bailiwick.dev"}]));
     assert_eq!(bodies[1], json!({"major": "1", "gitVersion": "<build>"}));
+    assert_eq!(bodies[2], json!({"paths": ["/apis/org.bailiwick.dev"]}));
 }
