@@ -13,6 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -40,9 +41,9 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// What it takes to ask a peer that serves TLS.
+/// What it takes to speak to a peer that serves TLS.
 #[derive(Clone)]
-pub(crate) struct Tls(TlsConnector);
+pub struct Tls(TlsConnector);
 
 pub(crate) async fn get(address: SocketAddr, path: &str) -> io::Result<Answer> {
     let ask = async { exchange(TcpStream::connect(address).await?, address, path, ANYTHING).await };
@@ -52,7 +53,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> io::Result<Answer> {
 pub(crate) async fn get_tls(address: SocketAddr, tls: &Tls, path: &str, accept: &str) -> io::Result<Answer> {
     let ask = async {
         let stream = TcpStream::connect(address).await?;
-        let stream = tls.0.connect(ServerName::from(address.ip()), stream).await?;
+        let stream = tls.connect(&address.ip().to_string(), stream).await?;
         exchange(stream, address, path, accept).await
     };
     timeout(ANSWER_LIMIT, ask).await?
@@ -83,7 +84,7 @@ fn parse(text: &str) -> Option<Answer> {
 
 impl Tls {
     /// Trusts servers with a certificate of the authority `ca`, PEM. Shows `identity` if asked for a certificate.
-    pub(crate) fn new(ca: &str, identity: Option<&Identity>) -> Result<Self, Error> {
+    pub fn new(ca: &str, identity: Option<&Identity>) -> Result<Self, Error> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(ca.as_bytes())?)?;
         let config = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
@@ -97,6 +98,12 @@ impl Tls {
             }
         };
         Ok(Self(Arc::new(config).into()))
+    }
+
+    /// Makes a connection to the server called `host`, which may be an address, private.
+    pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+        self.0.connect(name, stream).await
     }
 }
 

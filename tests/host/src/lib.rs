@@ -34,6 +34,7 @@ pub use etcd::Etcd;
 pub use etcd::EtcdOptions;
 pub use etcd::EtcdTls;
 pub use etcd::Member;
+pub use http::Tls;
 pub use kubectl::Kubectl;
 pub use kubectl::Output;
 pub use link::Link;

@@ -198,7 +198,7 @@ fn announce(text: &str) {
 }
 
 /// Where this user keeps what tests build once.
-pub(crate) fn cache_folder() -> Result<PathBuf, Error> {
+pub fn cache_folder() -> Result<PathBuf, Error> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("BAILIWICK_CACHE_DIR")
         .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("bailiwick")))

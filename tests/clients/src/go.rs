@@ -1,0 +1,28 @@
+//! client-go: a shared informer that is filled by a watch, one that knows only metadata, and the dynamic client.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use crate::error::Error;
+use crate::program::run;
+
+/// How long a build may take. The first one compiles client-go.
+const BUILD_LIMIT: Duration = Duration::from_secs(900);
+
+/// How long the program may take. It has a limit of its own, which says more.
+const RUN_LIMIT: Duration = Duration::from_secs(90);
+
+/// Runs the Go program with a kubeconfig. The error says what it missed.
+pub async fn go(kubeconfig: &Path) -> Result<(), Error> {
+    let folder = tempfile::Builder::new().prefix("bailiwick-client-").tempdir();
+    let folder = folder.map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
+    let program = folder.path().join("client");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go");
+    // Go keeps what it has built, so that only linking is done each time.
+    let mut build = Command::new("go");
+    build.current_dir(source).args(["build", "-o"]).arg(&program).arg(".");
+    run(&mut build, BUILD_LIMIT).await?;
+    run(Command::new(&program).arg("--kubeconfig").arg(kubeconfig), RUN_LIMIT).await
+}

@@ -1,0 +1,80 @@
+//! Compares two running servers, or writes down how one answers: see the README beside this crate.
+
+use std::env;
+use std::error::Error as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use bailiwick_differential_tests::Error;
+use bailiwick_differential_tests::Suite;
+use bailiwick_differential_tests::Target;
+use bailiwick_differential_tests::accepted::Accepted;
+use bailiwick_differential_tests::record::record;
+use bailiwick_differential_tests::suite::accepted_file;
+use bailiwick_test_host::Cluster;
+
+const USAGE: &str =
+    "usage: differential compare KUBECONFIG [PATTERN]   a real kube-apiserver and the server of KUBECONFIG
+       differential show PATTERN                  what a real kube-apiserver answers
+       differential record                        writes the real answers' codes into the case files";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["compare", kubeconfig] => compare(kubeconfig, "*").await,
+        ["compare", kubeconfig, pattern] => compare(kubeconfig, pattern).await,
+        ["show", pattern] => show(pattern).await,
+        ["record"] => record_all().await,
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn compare(kubeconfig: &str, pattern: &str) -> Result<ExitCode, Error> {
+    let cluster = Cluster::start().await?;
+    let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await?;
+    let other = Target::native("the other", Path::new(kubeconfig)).await?;
+    let accepted = Accepted::read(&accepted_file())?;
+    let mut outcome = Suite::load()?.only(pattern).compare(&real, &other, &accepted).await?;
+    // Of some cases nobody expects all differences.
+    outcome.stale.retain(|_| pattern == "*");
+    println!("{outcome}");
+    Ok(if outcome.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn show(pattern: &str) -> Result<ExitCode, Error> {
+    let cluster = Cluster::start().await?;
+    let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await?;
+    let suite = Suite::load()?.only(pattern);
+    for (scenario, exchanges) in suite.answers(&real).await? {
+        println!("\n## {}", scenario.path());
+        for (step, exchange) in scenario.steps.iter().zip(exchanges) {
+            let answer = exchange.answer;
+            println!("{}\n  {} {:?}", step.title(), answer.status, answer.headers);
+            println!("  {}", String::from_utf8_lossy(&answer.body).trim_end());
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn record_all() -> Result<ExitCode, Error> {
+    let cluster = Cluster::start().await?;
+    record(&Target::taught("kube-apiserver", cluster.kubeconfig()).await?).await?;
+    Ok(ExitCode::SUCCESS)
+}
