@@ -155,7 +155,7 @@ async fn summary(endpoint: &str, checks: impl Iterator<Item = &Check>, query: &Q
         return failed(format!("{report}{endpoint} check failed\n"));
     }
     match query.first("verbose") {
-        None => plain_ok(),
+        None => respond_nosniff(StatusCode::OK, "ok".to_owned()),
         Some(_) => respond_nosniff(StatusCode::OK, format!("{report}{endpoint} check passed\n")),
     }
 }
@@ -219,10 +219,6 @@ impl HealthCheck for Running {
         let answer = if ending { Err(Unhealthy::new("process is shutting down")) } else { Ok(()) };
         Box::pin(std::future::ready(answer))
     }
-}
-
-fn plain_ok() -> Response<Bytes> {
-    respond_nosniff(StatusCode::OK, "ok".to_owned())
 }
 
 fn failed(body: String) -> Response<Bytes> {

@@ -81,7 +81,6 @@ fn platform(os: &str, arch: &str) -> String {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         "x86" => "386",
-        "powerpc64" => "ppc64le",
         other => other,
     };
     format!("{os}/{arch}")
