@@ -10,7 +10,7 @@ use bailiwick_machinery::Status;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::header::CONTENT_ENCODING;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
@@ -103,7 +103,8 @@ impl http_body::Body for Body {
 }
 
 /// Reads the body of a request, which must be short enough and as it is: no encoding is undone, because a few bytes could
-/// become very many.
+/// become very many. A body that is announced as too long is read up to the limit all the same: a client that is still
+/// writing would otherwise see a broken connection instead of the answer.
 pub(crate) async fn read<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Box<Status>>
 where
     B: http_body::Body<Data = Bytes>,
@@ -113,10 +114,6 @@ where
         let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
         let message = format!("the body of the request is encoded as {encoding}: send it without Content-Encoding");
         return Err(Box::new(Status::new(bailiwick_machinery::Reason::UnsupportedMediaType, message)));
-    }
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
-        return Err(too_large());
     }
     let mut body = std::pin::pin!(body);
     let mut first = None;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{Endpoint, MediaType, Negotiated, Transform, is_pretty, negotiate, negotiate_stream};
 use bailiwick_machinery::table::IncludeObject;
-use bailiwick_machinery::{MetaVersion, Reason, Status};
+use bailiwick_machinery::{FieldError, FieldPath, MetaVersion, Reason, Status};
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
 
@@ -70,12 +70,13 @@ impl Form {
         Ok(Self::new(&negotiated, shape, headers, query, now))
     }
 
-    /// The form of anything else; what is not acceptable is sent as JSON, because it must be sent somehow.
+    /// The form of anything else; what is not acceptable is sent as JSON, because it must be sent somehow, and is then
+    /// for people to read.
     pub(crate) fn of_status(headers: &HeaderMap, query: Option<&Query>, now: SystemTime) -> Self {
         let negotiated = negotiate(text(headers, ACCEPT), &OFFERED, Endpoint::Plain).unwrap_or(Negotiated {
             media_type: MediaType::Json,
             transform: Transform::None,
-            pretty: false,
+            pretty: true,
             stream: false,
             profile: String::new(),
         });
@@ -106,7 +107,9 @@ fn shape(subject: Subject, transform: Transform, query: &Query) -> Result<Shape,
         (Transform::Table(version), _) => {
             let wanted = query.first("includeObject").unwrap_or_default();
             let include = IncludeObject::parse(wanted).ok_or_else(|| {
-                Box::new(Status::bad_request(format!("unrecognized includeObject value: \"{wanted}\"")))
+                let why = "must be 'Metadata', 'Object', 'None', or empty";
+                let error = FieldError::invalid(FieldPath::new("includeObject"), wanted, why);
+                Box::new(Status::bad_request(format!("Unable to convert to Table as requested: {error}")))
             })?;
             Ok(Shape::Table(version, include))
         }

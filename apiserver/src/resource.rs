@@ -46,6 +46,8 @@ pub(crate) enum Target<'c> {
     Status,
     /// Something else below an object.
     Custom(&'c dyn Subresource),
+    /// Nothing that is below objects of the kind.
+    Nothing,
 }
 
 /// The kind and the part of it that a path names; none if there is no such thing.
@@ -60,13 +62,15 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
         Scope::Cluster => info.namespace().is_empty(),
         Scope::Namespaced => !info.namespace().is_empty() || across,
     };
-    if !in_scope || info.parts().count() > 3 {
+    if !in_scope {
         return None;
     }
+    let custom = |name: &str| kind.kind().subresources().iter().find(|sub| sub.name() == name);
     let target = match info.subresource() {
+        _ if info.parts().count() > 3 => Target::Nothing,
         "" => Target::Main,
         "status" if kind.kind().has_status() => Target::Status,
-        name => Target::Custom(&**kind.kind().subresources().iter().find(|sub| sub.name() == name)?),
+        name => custom(name).map_or(Target::Nothing, |subresource| Target::Custom(&**subresource)),
     };
     Some((kind, target))
 }
@@ -80,6 +84,7 @@ impl<'c> Call<'c> {
             Target::Main => self.main(kind).await,
             Target::Status => self.status(kind).await,
             Target::Custom(subresource) => self.subresource(kind, subresource).await,
+            Target::Nothing => Err(Box::new(Status::not_found(&kind.resource(), self.name()))),
         }
     }
 

@@ -159,9 +159,16 @@ fn list_as_stored(
 
 const LIST_TAIL: &[u8] = b"]}\n";
 
+/// Lists of objects without a Go type always say where to go on, and be it nowhere.
+fn list_metadata(metadata: &ListMeta) -> Value {
+    let mut fields = serde_json::to_value(metadata).unwrap_or_else(|_| json!({}));
+    fields["continue"] = Value::from(metadata.continue_token.as_str());
+    fields
+}
+
 fn list_head(gvk: &GroupVersionKind, metadata: &ListMeta) -> Vec<u8> {
     let text = |text: &str| encode::to_json(&Value::from(text));
-    let metadata = encode::to_json(&serde_json::to_value(metadata).unwrap_or_else(|_| json!({})));
+    let metadata = encode::to_json(&list_metadata(metadata));
     let api_version = text(&gvk.group_version().to_string());
     let kind = text(&gvk.kind);
     [b"{\"apiVersion\":".as_slice(), &api_version, b",\"kind\":", &kind, b",\"metadata\":", &metadata, b",\"items\":["]
@@ -170,7 +177,7 @@ fn list_head(gvk: &GroupVersionKind, metadata: &ListMeta) -> Vec<u8> {
 
 fn plain_list(form: &Form, gvk: &GroupVersionKind, metadata: &ListMeta, objects: Vec<Object>) -> Vec<u8> {
     let mut fields = Map::new();
-    fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
+    fields.insert("metadata".to_owned(), list_metadata(metadata));
     fields.insert("items".to_owned(), Value::Array(objects.into_iter().map(Value::from).collect()));
     let mut list = Object::new(fields);
     list.set_gvk(gvk);

@@ -138,11 +138,36 @@ impl Server {
         if let Err(status) = authorize(&user, &request) {
             return refuse(&status);
         }
-        let answer = self.answer_resource(&request, head, body, &user, now).await;
+        let limit = match self.time_limit(&request) {
+            Ok(limit) => limit,
+            Err(status) => return refuse(&status),
+        };
+        let answering = self.answer_authorized(&request, head, body, &user, now);
+        let answer = match limit {
+            None => answering.await,
+            Some(limit) => tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
+                Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
+            }),
+        };
         answer.unwrap_or_else(|status| refuse(&status))
     }
 
-    async fn answer_resource<B>(&self, request: &Request, head: &Parts, body: B, user: &User, now: SystemTime) -> Answer
+    /// How long the request may take; a watch takes as long as it takes.
+    fn time_limit(&self, request: &Request) -> Result<Option<Duration>, Box<Status>> {
+        if *request.info().verb() == Verb::Watch {
+            return Ok(None);
+        }
+        Ok(Some(request.timeout()?.map_or(self.request_timeout, |timeout| timeout.min(self.request_timeout))))
+    }
+
+    async fn answer_authorized<B>(
+        &self,
+        request: &Request,
+        head: &Parts,
+        body: B,
+        user: &User,
+        now: SystemTime,
+    ) -> Answer
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
@@ -154,29 +179,20 @@ impl Server {
         let Some((kind, target)) = resource::find(&self.registry, request.info()) else {
             return Ok(respond::page_not_found());
         };
-        let answering = async {
-            let body = match *request.method() {
-                Method::GET | Method::HEAD => Bytes::new(),
-                _ => body::read(&head.headers, body).await?,
-            };
-            let call = Call {
-                registry: &self.registry,
-                watches: &self.watches,
-                request,
-                headers: &head.headers,
-                body: &body,
-                user,
-                now,
-            };
-            call.answer(kind, target).await
+        let body = match *request.method() {
+            Method::GET | Method::HEAD => Bytes::new(),
+            _ => body::read(&head.headers, body).await?,
         };
-        if *request.info().verb() == Verb::Watch {
-            return answering.await;
-        }
-        let limit = request.timeout()?.map_or(self.request_timeout, |timeout| timeout.min(self.request_timeout));
-        tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
-            Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
-        })
+        let call = Call {
+            registry: &self.registry,
+            watches: &self.watches,
+            request,
+            headers: &head.headers,
+            body: &body,
+            user,
+            now,
+        };
+        call.answer(kind, target).await
     }
 
     async fn answer_non_resource(&self, request: &Request, head: &Parts) -> Option<Response<Body>> {

@@ -23,8 +23,8 @@ pub(crate) fn of(error: &Error) -> Status {
         Error::Conflict { resource, name, why } => Status::conflict(resource, name, why),
         Error::Modified { resource, name } => Status::modified(resource, name),
         Error::Invalid { kind, name, errors } => Status::invalid(kind, name, errors),
+        Error::Unfit { .. } => Status::bad_request(error.to_string()),
         Error::BadRequest(message) => Status::bad_request(message.as_str()),
-        Error::Strict(error) => Status::bad_request(error.to_string()),
         Error::Patch(error) => of_patch(error),
         Error::PatchedObject { patch, why } => {
             let mut errors = FieldErrors::default();

@@ -1,21 +1,54 @@
 //! What a client sent becomes an object of its kind: typed metadata, no field that the schema does not know, defaults.
 
-use bailiwick_machinery::{FieldErrors, FieldPath, Object, metadata, schema, validate_object_metadata};
+use bailiwick_machinery::decode::FieldValidation;
+use bailiwick_machinery::{
+    FieldError, FieldErrors, FieldPath, GroupKind, Object, metadata, schema, validate_object_metadata,
+    validate_object_metadata_update,
+};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
+use crate::update::Part;
 use crate::write::WriteOptions;
+
+/// An object that has the form of its kind, which is all that can be written. Its values are checked when it is.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    object: Object,
+    warnings: Vec<String>,
+}
+
+// === impl Accepted ===
+
+impl Accepted {
+    /// The object.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Puts the object into a namespace, where it names none.
+    pub fn set_namespace(&mut self, namespace: &str) {
+        self.object.set_metadata_text("namespace", namespace);
+    }
+
+    pub(crate) fn into_parts(self) -> (Object, Vec<String>) {
+        (self.object, self.warnings)
+    }
+}
 
 // === impl ServedKind ===
 
 impl ServedKind {
-    /// Makes an object of what a client sent, and says what the client should know about it.
-    pub fn accept(&self, object: &mut Object, options: &WriteOptions) -> Result<Vec<String>> {
-        let mut unknown = metadata::coerce(object).map_err(|error| {
-            let (kind, version) = (&self.gvk().kind, &self.gvk().version);
-            Error::BadRequest(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {error}"))
-        })?;
+    /// Makes an object of what a client sent, and notes what the client should know about it.
+    pub fn accept(&self, mut object: Object, options: &WriteOptions) -> Result<Accepted> {
+        self.check_type(&object)?;
+        let unfit = |error: &dyn std::fmt::Display| Error::Unfit {
+            kind: self.gvk().kind.to_string(),
+            version: self.gvk().version.to_string(),
+            why: error.to_string(),
+        };
+        let mut unknown = metadata::coerce(&mut object).map_err(|error| unfit(&error))?;
         let schema = &self.version().schema;
         let mut value = Value::Object(std::mem::take(object.fields_mut()));
         unknown.extend(schema::prune(schema, &mut value));
@@ -24,7 +57,10 @@ impl ServedKind {
         if let Value::Object(fields) = value {
             *object.fields_mut() = fields;
         }
-        options.validation.apply(options.problems.clone(), &unknown).map_err(Error::Strict)
+        let problems = problems(options);
+        let mut warnings = options.validation.apply(problems, &unknown).map_err(|error| unfit(&error))?;
+        warnings.extend(merge_owners(&mut object));
+        Ok(Accepted { object, warnings })
     }
 
     /// Notes what is wrong with a new object.
@@ -37,14 +73,45 @@ impl ServedKind {
     }
 
     /// Notes what is wrong with an object that takes the place of another.
-    pub(crate) fn validate_update(&self, object: &Object, old: &Object) -> Result<()> {
+    pub(crate) fn validate_update(&self, part: Part, object: &Object, old: &Object) -> Result<()> {
         let mut errors = FieldErrors::default();
-        bailiwick_machinery::validate_object_metadata_update(object, old, &mut errors);
-        let (schema, root) = (&self.version().schema, FieldPath::root());
-        schema::validate_update(schema, object.as_value(), old.as_value(), &root, &mut errors);
-        self.kind().rules().validate(object, &mut errors);
-        self.kind().rules().validate_update(object, old, &mut errors);
+        validate_object_metadata_update(object, old, &mut errors);
+        let schema = &self.version().schema;
+        match part {
+            Part::Main => {
+                let root = FieldPath::root();
+                schema::validate_update(schema, object.as_value(), old.as_value(), &root, &mut errors);
+                self.kind().rules().validate(object, &mut errors);
+                self.kind().rules().validate_update(object, old, &mut errors);
+            }
+            Part::Status => {
+                if let (Some(schema), status @ Value::Object(_)) = (schema.property("status"), status(object)) {
+                    let path = FieldPath::new("status");
+                    schema::validate_update(schema, &status, &self::status(old), &path, &mut errors);
+                }
+            }
+        }
         self.invalid_if_any(object, errors)
+    }
+
+    /// Refuses an object of another kind. Who reads a body has checked its version; a patch can change it.
+    fn check_type(&self, object: &Object) -> Result<()> {
+        let mut errors = FieldErrors::default();
+        let wanted = self.gvk().group_version().to_string();
+        if object.kind() != self.gvk().kind {
+            let why = format!("must be {}", self.gvk().kind);
+            errors.push(FieldError::invalid(FieldPath::new("kind"), object.kind(), why));
+        }
+        if object.api_version() != wanted {
+            let why = format!("must be {wanted}");
+            errors.push(FieldError::invalid(FieldPath::new("apiVersion"), object.api_version(), why));
+        }
+        let group = object.gvk().map_or_else(|| self.gvk().group.clone(), |gvk| gvk.group);
+        errors.into_result().map_err(|errors| Error::Invalid {
+            kind: GroupKind::new(group, object.kind().to_owned()),
+            name: object.metadata().name().to_owned(),
+            errors,
+        })
     }
 
     fn invalid_if_any(&self, object: &Object, errors: FieldErrors) -> Result<()> {
@@ -54,4 +121,64 @@ impl ServedKind {
             errors,
         })
     }
+}
+
+fn status(object: &Object) -> Value {
+    object.fields().get("status").cloned().unwrap_or(Value::Null)
+}
+
+/// What was found while the object was read. YAML's problems come together, and are warned of one by one.
+fn problems(options: &WriteOptions) -> Vec<String> {
+    if options.validation == FieldValidation::Strict {
+        return options.problems.clone();
+    }
+    let lines = |problem: &String| match problem.strip_prefix("yaml: unmarshal errors:") {
+        Some(lines) => lines.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect(),
+        None => vec![problem.clone()],
+    };
+    options.problems.iter().flat_map(lines).collect()
+}
+
+/// Drops owners that are there twice, and says so.
+fn merge_owners(object: &mut Object) -> Option<String> {
+    let owners = object.metadata().get("ownerReferences").and_then(Value::as_array)?;
+    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut repeated: Vec<&str> = Vec::new();
+    for owner in owners {
+        if kept.contains(owner) {
+            repeated.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default());
+        } else {
+            kept.push(owner.clone());
+        }
+    }
+    if repeated.is_empty() {
+        return None;
+    }
+    repeated.sort_unstable();
+    repeated.dedup();
+    let warning = format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        repeated.join(",")
+    );
+    object.metadata_mut().insert("ownerReferences".to_owned(), Value::Array(kept));
+    Some(warning)
+}
+
+/// Finalizers that the object did not have before and that another program might use for something else.
+pub(crate) fn finalizer_warnings(object: &Object, old: Option<&Object>) -> Vec<String> {
+    let known = |finalizer: &str| old.is_some_and(|old| old.metadata().finalizers().any(|found| found == finalizer));
+    let builtin = |finalizer: &str| {
+        matches!(finalizer, metadata::FINALIZER_ORPHAN | metadata::FINALIZER_FOREGROUND | "kubernetes")
+    };
+    let unqualified = object
+        .metadata()
+        .finalizers()
+        .filter(|finalizer| !finalizer.contains('/') && !builtin(finalizer) && !known(finalizer));
+    unqualified
+        .map(|finalizer| {
+            format!(
+                "metadata.finalizers: \"{finalizer}\": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+            )
+        })
+        .collect()
 }

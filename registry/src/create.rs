@@ -5,6 +5,7 @@ use bailiwick_machinery::{Object, Scope};
 use bailiwick_storage::{self as storage, At, Store, Txn};
 use uuid::Uuid;
 
+use crate::accept::{Accepted, finalizer_warnings};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
@@ -18,15 +19,16 @@ const MAX_NAMES: usize = 8;
 // === impl Registry ===
 
 impl Registry {
-    /// Makes an object of what a client sent.
+    /// Makes an object.
     pub async fn create(
         &self,
         ctx: &Ctx<'_>,
         kind: &ServedKind,
-        mut object: Object,
+        accepted: Accepted,
         options: &WriteOptions,
     ) -> Result<Written> {
-        let warnings = kind.accept(&mut object, options)?;
+        let (object, mut warnings) = accepted.into_parts();
+        warnings.extend(finalizer_warnings(&object, None));
         let generated = object.metadata().name().is_empty() && !object.metadata().generate_name().is_empty();
         for _ in 1..MAX_NAMES {
             match self.create_named(ctx, kind, object.clone(), generated, options.dry_run).await {

@@ -1,7 +1,7 @@
 //! Removing objects, at once or once their finalizers are gone.
 
-use bailiwick_machinery::Object;
 use bailiwick_machinery::metadata::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN};
+use bailiwick_machinery::{GroupResource, Object};
 use bailiwick_storage::{Key, Store, Txn};
 use serde_json::Value;
 
@@ -162,7 +162,9 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, options: &Del
 fn check_preconditions(kind: &ServedKind, object: &Object, options: &DeleteOptions) -> Result<()> {
     let Some(preconditions) = &options.preconditions else { return Ok(()) };
     let metadata = object.metadata();
-    let conflict = |why: String| Error::Conflict { resource: kind.resource(), name: metadata.name().to_owned(), why };
+    // Kubernetes names the kind here, where it otherwise names the resource.
+    let resource = || GroupResource::new(kind.gvk().group.clone(), kind.gvk().kind.clone());
+    let conflict = |why: String| Error::Conflict { resource: resource(), name: metadata.name().to_owned(), why };
     if let Some(uid) = preconditions.uid.as_deref().filter(|uid| *uid != metadata.uid()) {
         return Err(conflict(format!(
             "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",

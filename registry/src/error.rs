@@ -1,7 +1,6 @@
 //! Why an operation on objects was refused or failed: a reason, and what it is about. What it becomes on the wire is decided
 //! in one place, by whoever serves it.
 
-use bailiwick_machinery::decode::StrictDecodingError;
 use bailiwick_machinery::patch::PatchError;
 use bailiwick_machinery::{FieldErrors, GroupKind, GroupResource};
 use bailiwick_storage as storage;
@@ -66,12 +65,20 @@ pub enum Error {
         /// Which rules, and where.
         errors: FieldErrors,
     },
+    /// What came as an object of a kind has not the form of one: its metadata has other types, or it has fields that are
+    /// unknown or there twice and the client wants to be told.
+    #[error("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}")]
+    Unfit {
+        /// The kind.
+        kind: String,
+        /// The version.
+        version: String,
+        /// What is wrong with its form.
+        why: String,
+    },
     /// The object, or what came as one, cannot be read.
     #[error("{0}")]
     BadRequest(String),
-    /// The object has fields that nobody knows, or fields that are there twice, and the client wants to be told.
-    #[error(transparent)]
-    Strict(StrictDecodingError),
     /// A patch cannot be read, or does not fit the object.
     #[error(transparent)]
     Patch(PatchError),

@@ -21,6 +21,7 @@ mod update;
 mod watch;
 mod write;
 
+pub use accept::Accepted;
 pub use context::{Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};

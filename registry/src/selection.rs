@@ -30,12 +30,13 @@ impl Selection {
     /// Those that both selectors take. A field that the kind does not declare is refused.
     pub fn parse(kind: &ServedKind, labels: &str, fields: &str) -> Result<Self> {
         let bad = |why: String| Error::BadRequest(why);
-        let labels = Selector::parse(labels).map_err(|error| bad(format!("unable to parse requirement: {error}")))?;
+        let labels = Selector::parse(labels).map_err(|error| bad(error.to_string()))?;
         let fields = FieldSelector::parse(fields).map_err(|error| bad(error.to_string()))?;
         let declared = &kind.version().selectable;
         for requirement in fields.requirements() {
             let field = requirement.field.as_str();
-            if !matches!(field, NAME | NAMESPACE) && !declared.iter().any(|declared| declared.name() == field) {
+            let known = field == NAME || (field == NAMESPACE && kind.kind().scope() == Scope::Namespaced);
+            if !known && !declared.iter().any(|declared| declared.name() == field) {
                 return Err(bad(format!("field label not supported: {field}")));
             }
         }

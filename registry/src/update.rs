@@ -4,6 +4,7 @@ use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, Object}
 use bailiwick_storage::{self as storage, Key, Store, Txn};
 use serde_json::Value;
 
+use crate::accept::{Accepted, finalizer_warnings};
 use crate::context::Ctx;
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
@@ -17,15 +18,14 @@ use crate::write::{Current, MAX_ATTEMPTS, Retry, Written, contended, modified, t
 pub struct Update<'u> {
     /// Which part of it.
     pub part: Part,
-    /// What becomes of the object there is, and what the client should know. Called again if the object was changed by
-    /// someone else meanwhile.
+    /// What becomes of the object there is. Called again if the object was changed by someone else meanwhile.
     pub change: &'u Change<'u>,
     /// Whether nothing shall be stored.
     pub dry_run: bool,
 }
 
-/// What becomes of an object, and what the client should know about it.
-pub type Change<'c> = dyn Fn(&Object) -> Result<(Object, Vec<String>)> + Send + Sync + 'c;
+/// What becomes of an object.
+pub type Change<'c> = dyn Fn(&Object) -> Result<Accepted> + Send + Sync + 'c;
 
 /// A part of an object that is written on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +130,8 @@ enum Failure {
 /// Decides what becomes of an object.
 async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Update<'_>) -> Result<(Plan, Vec<String>)> {
     let old = &current.object;
-    let (mut new, warnings) = (update.change)(old)?;
-    check_identity(kind, &new, old)?;
+    let (mut new, mut warnings) = (update.change)(old)?.into_parts();
+    check_version(kind, &new, old)?;
     match update.part {
         Part::Main => keep_status(kind, &mut new, old),
         Part::Status => keep_all_but_status(&mut new, old),
@@ -143,7 +143,8 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
             new.set_generation(old.metadata().generation() + 1);
         }
     }
-    kind.validate_update(&new, old)?;
+    kind.validate_update(update.part, &new, old)?;
+    warnings.extend(finalizer_warnings(&new, Some(old)));
     let stored = to_stored(kind, &new)?;
     if was_waiting_to_go(&new) {
         let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
@@ -153,13 +154,9 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     Ok((plan, warnings))
 }
 
-/// Refuses a change of another object, or of another state of it, than the client means.
-fn check_identity(kind: &ServedKind, new: &Object, old: &Object) -> Result<()> {
+/// Refuses a change of another state of the object than the client means.
+fn check_version(kind: &ServedKind, new: &Object, old: &Object) -> Result<()> {
     let (new, old) = (new.metadata(), old.metadata());
-    if !new.uid().is_empty() && new.uid() != old.uid() {
-        let why = format!("Precondition failed: UID in precondition: {}, UID in object meta: {}", new.uid(), old.uid());
-        return Err(Error::Conflict { resource: kind.resource(), name: old.name().to_owned(), why });
-    }
     match new.resource_version() {
         "" | "0" => {
             let mut errors = FieldErrors::default();
@@ -195,12 +192,19 @@ fn keep_all_but_status(new: &mut Object, old: &Object) {
 
 /// What an update cannot change, whatever the client sends.
 fn keep_system_metadata(new: &mut Object, old: &Object) {
-    for field in ["uid", "creationTimestamp", "generation", "selfLink", "managedFields"] {
+    for field in ["creationTimestamp", "generation", "selfLink", "managedFields"] {
         keep(new, field, old.metadata().get(field));
     }
-    let old_deletion = old.metadata().get("deletionTimestamp");
-    keep(new, "deletionTimestamp", old_deletion);
-    keep(new, "deletionGracePeriodSeconds", old.metadata().get("deletionGracePeriodSeconds"));
+    if new.metadata().uid().is_empty() {
+        keep(new, "uid", old.metadata().get("uid"));
+    }
+    // Once it is set it stays; before, it cannot be set, and whoever tries is told.
+    if let deletion @ Some(_) = old.metadata().get("deletionTimestamp") {
+        keep(new, "deletionTimestamp", deletion);
+    }
+    if new.metadata().get("deletionGracePeriodSeconds").is_none() {
+        keep(new, "deletionGracePeriodSeconds", old.metadata().get("deletionGracePeriodSeconds"));
+    }
 }
 
 fn keep(new: &mut Object, field: &str, value: Option<&Value>) {

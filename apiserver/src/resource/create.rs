@@ -14,9 +14,10 @@ impl Call<'_> {
     pub(super) async fn create(self, kind: &ServedKind) -> Answer {
         let form = self.form(Subject::Object)?;
         let options = CreateOptions::parse(self.request.query())?;
-        let (mut object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation)?;
-        self.check_namespace(kind, &mut object)?;
-        let written = self.registry.create(&self.ctx(), kind, object, &write).await.map_err(refuse)?;
+        let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation)?;
+        let mut accepted = kind.accept(object, &write).map_err(refuse)?;
+        self.check_namespace(kind, &mut accepted)?;
+        let written = self.registry.create(&self.ctx(), kind, accepted, &write).await.map_err(refuse)?;
         with_warnings(respond::object(&form, StatusCode::CREATED, kind, &written.object), &written.warnings)
     }
 }

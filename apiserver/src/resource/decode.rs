@@ -2,9 +2,10 @@
 
 use bailiwick_machinery::decode::{self, DecodeError, FieldValidation};
 use bailiwick_machinery::media::{MediaType, content_type};
-use bailiwick_machinery::{GroupVersion, GroupVersionKind, Object, Reason, Scope, Status};
-use bailiwick_registry::{ServedKind, WriteOptions};
+use bailiwick_machinery::{GroupVersion, GroupVersionKind, Object, Reason, Scope, Status, go};
+use bailiwick_registry::{Accepted, ServedKind, WriteOptions};
 use http::header::CONTENT_TYPE;
+use serde_json::Value;
 
 use super::Call;
 use crate::form::text;
@@ -27,20 +28,20 @@ impl Call<'_> {
         let media_type = content_type(text(self.headers, CONTENT_TYPE), &READ)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
         let decoded = decode::decode(media_type, self.body).and_then(decode::Decoded::into_object);
-        let (mut object, duplicates) = decoded.map_err(|error| unrecognized(gvk, &error, self.body))?;
-        check_kind(&mut object, gvk)?;
+        let (mut object, duplicates) = decoded.map_err(|error| undecodable(gvk, &error, self.body))?;
+        check_kind(&mut object, gvk, self.body)?;
         let problems = decode::problems(&duplicates);
         Ok((object, WriteOptions { dry_run, validation, problems }))
     }
 
     /// Puts the object into the namespace of the path, or refuses it.
-    pub(super) fn check_namespace(&self, kind: &ServedKind, object: &mut Object) -> Result<(), Box<Status>> {
+    pub(super) fn check_namespace(&self, kind: &ServedKind, accepted: &mut Accepted) -> Result<(), Box<Status>> {
         if kind.kind().scope() == Scope::Cluster {
             return Ok(());
         }
         let wanted = self.namespace().unwrap_or_default();
-        match object.metadata().namespace() {
-            "" => object.set_metadata_text("namespace", wanted),
+        match accepted.object().metadata().namespace() {
+            "" => accepted.set_namespace(wanted),
             found if found == wanted => {}
             _ => {
                 let why = "the namespace of the provided object does not match the namespace sent on the request";
@@ -48,6 +49,11 @@ impl Call<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a change of a whole collection.
+    pub(super) fn check_named(&self) -> Result<(), Box<Status>> {
+        if self.name().is_empty() { Err(bad_request("name must be provided")) } else { Ok(()) }
     }
 
     /// Refuses an object of another name than the path's.
@@ -67,32 +73,59 @@ impl Call<'_> {
     }
 }
 
-/// Objects that do not say what they are become what the path means.
-fn check_kind(object: &mut Object, gvk: &GroupVersionKind) -> Result<(), Box<Status>> {
+/// Objects that do not say what they are become what the path means, as those of built-in kinds do. Another kind is found
+/// where the object is accepted.
+fn check_kind(object: &mut Object, gvk: &GroupVersionKind, body: &[u8]) -> Result<(), Box<Status>> {
+    for field in ["apiVersion", "kind"] {
+        match object.fields().get(field) {
+            None | Some(Value::String(_) | Value::Null) => {}
+            Some(other) => {
+                let found = go::json_type(other);
+                let why = format!("json: cannot unmarshal {found} into Go struct field .{field} of type string");
+                return Err(unrecognized(gvk, &format!("{NO_TYPE}{why}"), body));
+            }
+        }
+    }
     let wanted = gvk.group_version();
     let found = match object.api_version() {
         "" => wanted.clone(),
-        text => {
-            GroupVersion::parse(text).ok_or_else(|| bad_request(format!("unexpected GroupVersion string: {text}")))?
-        }
+        text => GroupVersion::parse(text)
+            .ok_or_else(|| unrecognized(gvk, &format!("unexpected GroupVersion string: {text}"), body))?,
     };
     if found != wanted {
         return Err(bad_request(format!(
             "the API version in the data ({found}) does not match the expected API version ({wanted})"
         )));
     }
-    if !matches!(object.kind(), "") && object.kind() != gvk.kind {
-        let (kind, version) = (object.kind(), &gvk.version);
-        return Err(bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {}: the kind in the data ({kind}) does not match the expected kind ({})",
-            gvk.kind, gvk.kind
-        )));
-    }
-    object.set_gvk(gvk);
+    let kind = if object.kind().is_empty() { gvk.kind.clone() } else { object.kind().to_owned().into() };
+    object.set_gvk(&wanted.kind(kind));
     Ok(())
 }
 
-fn unrecognized(gvk: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Box<Status> {
+/// What Go says before it says why a type could not be read.
+const NO_TYPE: &str = "couldn't get version/kind; json parse error: ";
+/// What Go reads the type into.
+const TYPE_STRUCT: &str =
+    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+
+fn undecodable(gvk: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Box<Status> {
+    let why = match error {
+        DecodeError::UnexpectedEnd | DecodeError::UnexpectedByte { .. } => format!("{NO_TYPE}{error}"),
+        DecodeError::NotAnObject { found: "null" } => "Object 'Kind' is missing in 'null'".to_owned(),
+        DecodeError::NotAnObject { found } => {
+            format!("{NO_TYPE}json: cannot unmarshal {found} into Go value of type {TYPE_STRUCT}")
+        }
+        // By then the type is known.
+        DecodeError::NumberOutOfRange { .. } => {
+            let (kind, version) = (&gvk.kind, &gvk.version);
+            return bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {error}"));
+        }
+        other => other.to_string(),
+    };
+    unrecognized(gvk, &why, body)
+}
+
+fn unrecognized(gvk: &GroupVersionKind, why: &str, body: &[u8]) -> Box<Status> {
     let summary = match body {
         [] => "<empty>".to_owned(),
         [b'{', ..] if body.len() <= SUMMARY => String::from_utf8_lossy(body).into_owned(),
@@ -103,7 +136,7 @@ fn unrecognized(gvk: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Box
             if body.len() > SUMMARY { format!("{hex} ...") } else { hex }
         }
     };
-    bad_request(format!("the object provided is unrecognized (must be of type {}): {error} ({summary})", gvk.kind))
+    bad_request(format!("the object provided is unrecognized (must be of type {}): {why} ({summary})", gvk.kind))
 }
 
 pub(super) fn bad_request(message: impl Into<String>) -> Box<Status> {

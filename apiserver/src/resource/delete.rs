@@ -61,7 +61,11 @@ impl Call<'_> {
                 let object = envelope.and_then(|envelope| envelope.to_object());
                 object.map_err(|error| bad_request(error.to_string()))?.into()
             }
-            media_type => decode::decode(media_type, self.body).map_err(|error| bad_request(error.to_string()))?.value,
+            media_type => {
+                let decoded = decode::decode(media_type, self.body);
+                let no_type = |error| format!("couldn't get version/kind; json parse error: {error}");
+                decoded.map_err(|error| bad_request(no_type(error)))?.value
+            }
         };
         query.options(Some(&value))
     }

@@ -1,9 +1,9 @@
 //! Changing parts of an object, by JSON patch or merge patch.
 
 use bailiwick_machinery::media::patch_type;
-use bailiwick_machinery::patch::{JsonPatch, MergePatch};
-use bailiwick_machinery::{Object, Reason, Status};
-use bailiwick_registry::{Error, Part, ServedKind, Update, WriteOptions};
+use bailiwick_machinery::patch::{JsonPatch, MergePatch, PatchError};
+use bailiwick_machinery::{Object, Reason, Status, encode};
+use bailiwick_registry::{Accepted, Error, Part, ServedKind, Update, WriteOptions};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
@@ -28,18 +28,23 @@ impl Call<'_> {
     pub(super) async fn patch(self, kind: &ServedKind, part: Part, query: PatchQuery<'_>) -> Answer {
         let patch_type = patch_type(text(self.headers, CONTENT_TYPE), &ACCEPTED)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
+        self.check_named()?;
         let form = self.form(Subject::Object)?;
         let options = query.options(PatchKind::Other)?;
-        let patch = Patch::decode(patch_type, self.body).map_err(refuse)?;
-        let write =
-            WriteOptions { dry_run: options.dry_run, validation: options.field_validation, problems: patch.problems() };
-        let text = String::from_utf8_lossy(self.body);
+        // Whether there is an object to patch is told before whether the patch is one.
+        let patch = Patch::decode(patch_type, self.body);
+        let write = WriteOptions {
+            dry_run: options.dry_run,
+            validation: options.field_validation,
+            problems: patch.as_ref().map(Patch::problems).unwrap_or_default(),
+        };
         let change = |old: &Object| {
-            let mut new = patch.apply(old).map_err(Error::Patch)?;
-            let accepted = kind.accept(&mut new, &write);
-            let warnings = accepted
-                .map_err(|error| Error::PatchedObject { patch: text.clone().into_owned(), why: error.to_string() })?;
-            Ok((new, warnings))
+            let patched = patch.as_ref().map_err(Clone::clone).and_then(|patch| patch.apply(old));
+            let patched = patched.map_err(Error::Patch)?;
+            let mut accepted = accept_patched(kind, patched, &write)?;
+            self.check_name(accepted.object()).map_err(|status| Error::BadRequest(status.message))?;
+            self.check_namespace(kind, &mut accepted).map_err(|status| Error::BadRequest(status.message))?;
+            Ok(accepted)
         };
         let update = Update { part, change: &change, dry_run: options.dry_run };
         let namespace = self.namespace().unwrap_or_default();
@@ -48,15 +53,26 @@ impl Call<'_> {
     }
 }
 
+/// Makes an object of what a patch made. What is none is shown as a whole: the patch alone does not tell what is wrong.
+fn accept_patched(kind: &ServedKind, patched: Object, write: &WriteOptions) -> Result<Accepted, Error> {
+    let json = String::from_utf8_lossy(&encode::to_json(patched.as_value())).into_owned();
+    if patched.kind().is_empty() {
+        return Err(Error::PatchedObject { why: format!("Object 'Kind' is missing in '{json}'"), patch: json });
+    }
+    kind.accept(patched, write).map_err(|error| match error {
+        Error::Unfit { why, .. } => Error::PatchedObject { patch: json, why },
+        other => other,
+    })
+}
+
 // === impl Patch ===
 
 impl Patch {
-    fn decode(patch_type: &str, body: &[u8]) -> Result<Self, Error> {
+    fn decode(patch_type: &str, body: &[u8]) -> Result<Self, PatchError> {
         match patch_type {
             JSON_PATCH => JsonPatch::decode(body).map(Self::Json),
             _ => MergePatch::decode(body).map(Self::Merge),
         }
-        .map_err(Error::Patch)
     }
 
     fn problems(&self) -> Vec<String> {
@@ -66,7 +82,7 @@ impl Patch {
         }
     }
 
-    fn apply(&self, object: &Object) -> Result<Object, bailiwick_machinery::patch::PatchError> {
+    fn apply(&self, object: &Object) -> Result<Object, PatchError> {
         match self {
             Self::Json(patch) => {
                 let result = patch.apply(object.fields())?;

@@ -42,7 +42,7 @@ async fn pages_make_up_the_list_as_it_was_when_the_first_was_read() {
     let mut read = names(&page);
     site.delete(&format!("{CLAIMS}/c24")).await;
     site.claim("c15a", json!({})).await;
-    while let Some(token) = page["metadata"]["continue"].as_str() {
+    while let Some(token) = page["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
         let next = site.get(&format!("{CLAIMS}?limit=10&continue={token}")).await.json();
         assert_eq!(next["metadata"]["resourceVersion"], whole["metadata"]["resourceVersion"]);
         read.extend(names(&next));

@@ -127,13 +127,20 @@ async fn paths_that_name_nothing_are_not_found_and_never_redirected() {
         "/apis/catalog.bailiwick.dev/v1/namespaces/default/resourcecatalogclaims",
         "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/widgets",
         "/apis/org.bailiwick.dev/v1alpha1/namespaces/default/organizations",
-        "/apis/org.bailiwick.dev/v1alpha1/organizations/a/nothing",
-        "/apis/org.bailiwick.dev/v1alpha1/organizations/a/groups/extra",
         "/apis/org.bailiwick.dev/v1alpha1//organizations",
         "/apis/org.bailiwick.dev/v1alpha1/organizations/..",
     ] {
         let answer = site.get(path).await;
         assert_eq!((answer.code.as_u16(), answer.text().as_str()), (404, "404 page not found\n"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_below_an_object_is_not_found() {
+    let site = Site::open().await;
+    for path in ["nothing", "status", "groups/extra"] {
+        let answer = site.get(&format!("{ORGANIZATIONS}/a/{path}")).await;
+        assert_eq!((answer.code.as_u16(), &answer.json()["reason"]), (404, &json!("NotFound")), "{path}");
     }
 }
 

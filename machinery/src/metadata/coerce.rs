@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::go::json_type;
+use crate::go::{json_type, quote};
 use crate::object::Object;
 use crate::time::parse_rfc3339;
 
@@ -22,14 +22,21 @@ pub enum MetadataError {
         expected: &'static str,
     },
     /// It is no object.
-    #[error("metadata is not an object but {found}")]
+    #[error("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta")]
     NoObject {
         /// What was found.
         found: &'static str,
     },
     /// A time is none.
-    #[error("parsing time {0} as \"2006-01-02T15:04:05Z07:00\": cannot parse it")]
-    Time(String),
+    #[error("parsing time {text} as \"2006-01-02T15:04:05Z07:00\": cannot parse {rest} as {expected}")]
+    Time {
+        /// The text, quoted.
+        text: String,
+        /// What of it could not be read, quoted.
+        rest: String,
+        /// What should stand there, quoted.
+        expected: String,
+    },
     /// A number is too large.
     #[error("json: cannot unmarshal number {number} into Go struct field {owner}.{field} of type int64")]
     Number {
@@ -56,6 +63,8 @@ enum Shape {
 }
 
 type Field = (&'static str, Shape);
+
+const OBJECT_META_NAME: &str = "ObjectMeta";
 
 const STRING: Shape = Shape::Text("string");
 
@@ -96,14 +105,14 @@ const MANAGED_FIELDS: &[Field] = &[
     ("time", Shape::Time),
 ];
 
-/// Checks the types of an object's metadata and drops what is null or unknown. Returns where the unknown fields were:
-/// `metadata.foo`.
+/// Checks the types of an object's metadata and drops what is null, empty or unknown. Returns where the unknown fields
+/// were: `metadata.foo`.
 pub fn coerce(object: &mut Object) -> Result<Vec<String>, MetadataError> {
     let mut unknown = Vec::new();
     match object.fields_mut().get_mut("metadata") {
         None => {}
         Some(Value::Null) => drop(object.fields_mut().remove("metadata")),
-        Some(Value::Object(fields)) => coerce_fields("ObjectMeta", OBJECT_META, fields, "metadata", &mut unknown)?,
+        Some(Value::Object(fields)) => coerce_fields(OBJECT_META_NAME, OBJECT_META, fields, "metadata", &mut unknown)?,
         Some(other) => return Err(MetadataError::NoObject { found: json_type(other) }),
     }
     Ok(unknown)
@@ -124,7 +133,19 @@ fn coerce_fields(
                 dropped.push(name.clone());
             }
             Some(_) if value.is_null() => dropped.push(name.clone()),
-            Some((field, shape)) => coerce_value(owner, field, *shape, value, path, unknown)?,
+            Some((field, shape)) => {
+                coerce_value(owner, field, *shape, value, path, unknown)?;
+                // Lists and maps without elements are as good as absent; so are texts, but for what an owner must have.
+                let empty = match value {
+                    Value::Array(items) => items.is_empty(),
+                    Value::Object(fields) => fields.is_empty() && !matches!(shape, Shape::Anything),
+                    Value::String(text) => text.is_empty() && owner == OBJECT_META_NAME,
+                    _ => false,
+                };
+                if empty {
+                    dropped.push(name.clone());
+                }
+            }
         }
     }
     for name in dropped {
@@ -154,7 +175,7 @@ fn coerce_value(
         (Shape::Whole, other) => Err(mismatch(other, "int64")),
         (Shape::Time, Value::String(text)) => match parse_rfc3339(text) {
             Some(_) => Ok(()),
-            None => Err(MetadataError::Time(crate::go::quote(text))),
+            None => Err(not_a_time(text)),
         },
         (Shape::Time, other) => Err(mismatch(other, "string")),
         (Shape::Texts, Value::Array(items)) => texts(items.iter_mut(), mismatch),
@@ -175,6 +196,23 @@ fn coerce_value(
         }
         (Shape::Objects(..), other) => Err(mismatch(other, "[]v1.OwnerReference")),
     }
+}
+
+/// Where Go stops reading a time.
+fn not_a_time(text: &str) -> MetadataError {
+    let digits = |text: &str, count: usize| text.get(..count).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
+    let mut rest = text;
+    let mut expected = "Z07:00";
+    for element in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {
+        let is_number = element.starts_with(|c: char| c.is_ascii_digit());
+        let fits = if is_number { digits(rest, element.len()) } else { rest.starts_with(element) };
+        if !fits {
+            expected = element;
+            break;
+        }
+        rest = rest.get(element.len()..).unwrap_or_default();
+    }
+    MetadataError::Time { text: quote(text), rest: quote(rest), expected: quote(expected) }
 }
 
 /// Go reads null as the empty text.

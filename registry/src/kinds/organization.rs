@@ -92,7 +92,8 @@ impl Subresource for Groups {
         Self::check_parent(&call).await?;
         let kind = Self::groups(&call)?;
         Self::check_name(&call, kind, &body.object)?;
-        let written = call.registry.create(call.ctx, kind, body.object, &body.options).await?;
+        let accepted = kind.accept(body.object, &body.options)?;
+        let written = call.registry.create(call.ctx, kind, accepted, &body.options).await?;
         answer(kind, written)
     }
 
@@ -101,11 +102,7 @@ impl Subresource for Groups {
         let kind = Self::groups(&call)?;
         Self::check_name(&call, kind, &body.object)?;
         let name = body.object.metadata().name().to_owned();
-        let change = |_: &Object| {
-            let mut object = body.object.clone();
-            let warnings = kind.accept(&mut object, &body.options)?;
-            Ok((object, warnings))
-        };
+        let change = |_: &Object| kind.accept(body.object.clone(), &body.options);
         let update = Update { part: Part::Main, change: &change, dry_run: body.options.dry_run };
         answer(kind, call.registry.update(call.ctx, kind, "", &name, update).await?)
     }

@@ -3,7 +3,7 @@ use bailiwick_registry::{DeleteOptions, Part, Update, WatchFrom, WriteOptions};
 use bailiwick_storage::At;
 use serde_json::{Value, json};
 
-use super::support::{ALIAS, HOME, World, edited, object, read_until, version, widget};
+use super::support::{ALIAS, HOME, World, accept, edited, object, read_until, version, widget};
 
 /// An object is one, whichever group it is written in or read through: same UID, same version, other `apiVersion`.
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn one_object_in_two_groups() {
         watches.push((kind, world.registry.watch(kind, None, everything, WatchFrom::After(start)).await.unwrap()));
     }
     let options = WriteOptions::default();
-    let sent = object(widget("default", "w", 1));
+    let sent = accept(alias, object(widget("default", "w", 1)), &options).unwrap();
     let made = world.registry.create(&world.ctx(), alias, sent, &options).await.unwrap().object;
     let through_alias = made.to_object(alias.gvk()).unwrap();
     assert_eq!(through_alias.api_version(), "alias.example.dev/v1");
@@ -33,12 +33,12 @@ async fn one_object_in_two_groups() {
 
     // What is unchanged is so through either.
     let keep = |_: &mut Object| ();
-    let update = Update { part: Part::Main, change: &edited(&keep), dry_run: false };
+    let update = Update { part: Part::Main, change: &edited(alias, &keep), dry_run: false };
     let kept = world.registry.update(&world.ctx(), alias, "default", "w", update).await.unwrap();
     assert_eq!(kept.object, made);
 
     let grow = |w: &mut Object| drop(w.fields_mut().insert("spec".to_owned(), json!({"size": 2})));
-    let update = Update { part: Part::Main, change: &edited(&grow), dry_run: false };
+    let update = Update { part: Part::Main, change: &edited(alias, &grow), dry_run: false };
     world.registry.update(&world.ctx(), alias, "default", "w", update).await.unwrap();
     assert_eq!(world.get("default", "w").await.unwrap().as_value()["spec"]["size"], 2);
     world.registry.delete(&world.ctx(), alias, "default", "w", &DeleteOptions::default()).await.unwrap();

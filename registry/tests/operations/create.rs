@@ -123,7 +123,7 @@ async fn unknown_fields_are_dropped_told_or_refused() {
     assert_eq!(warned.warnings, ["unknown field \"spec.weight\""]);
     let quiet = world.try_create(sent("quiet"), &options(FieldValidation::Ignore)).await.unwrap();
     assert_eq!(quiet.warnings, Vec::<String>::new());
-    assert_error!(world.try_create(sent("strict"), &options(FieldValidation::Strict)).await, Error::Strict(_));
+    assert_error!(world.try_create(sent("strict"), &options(FieldValidation::Strict)).await, Error::Unfit { .. });
     assert_error!(world.get("default", "strict").await, Error::NotFound { .. });
     for name in ["warned", "quiet"] {
         let stored = world.get("default", name).await.unwrap();

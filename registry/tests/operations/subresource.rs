@@ -6,7 +6,7 @@ use bailiwick_registry::{
 };
 use serde_json::{Value, json};
 
-use super::support::{World, invalid, object};
+use super::support::{World, accept, invalid, object};
 use crate::assert_error;
 
 const GROUP: &str = "org.bailiwick.dev";
@@ -20,8 +20,9 @@ async fn with_organizations(names: &[&str]) -> World {
     let world = World::start().await;
     let kind = world.kind(GROUP, VERSION, "organizations").clone();
     for name in names {
-        let sent = object(json!({"metadata": {"name": name}}));
-        world.registry.create(&world.ctx(), &kind, sent, &WriteOptions::default()).await.unwrap();
+        let options = WriteOptions::default();
+        let sent = accept(&kind, object(json!({"metadata": {"name": name}})), &options).unwrap();
+        world.registry.create(&world.ctx(), &kind, sent, &options).await.unwrap();
     }
     world
 }
@@ -31,7 +32,9 @@ fn call<'c>(world: &'c World, ctx: &'c Ctx<'c>, group_version: &'c GroupVersion,
 }
 
 fn body(value: Value) -> SubresourceBody {
-    SubresourceBody { object: object(value), options: WriteOptions::default() }
+    let mut object = object(value);
+    object.set_gvk(&GroupVersion::new(GROUP, VERSION).kind("OrgGroup"));
+    SubresourceBody { object, options: WriteOptions::default() }
 }
 
 /// Asks for the groups of an organization in one of three ways.

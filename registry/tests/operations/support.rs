@@ -10,7 +10,7 @@ use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::watch::EventType;
 use bailiwick_machinery::{GroupVersion, NameRule, Object, Scope};
 use bailiwick_registry::{
-    Ctx, DeleteOptions, Deleted, Error, Kind, List, ListRequest, Names, ObjectWatch, Part, Registry, Result,
+    Accepted, Ctx, DeleteOptions, Deleted, Error, Kind, List, ListRequest, Names, ObjectWatch, Part, Registry, Result,
     SelectableField, Selection, ServedKind, Update, User, Version, WatchEvent, WatchFrom, WriteOptions, Written, kinds,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
@@ -116,22 +116,19 @@ impl World {
     }
 
     pub(super) async fn try_create(&self, object: Value, options: &WriteOptions) -> Result<Written> {
-        self.registry.create(&self.ctx(), &self.widgets, self::object(object), options).await
+        let accepted = accept(&self.widgets, self::object(object), options)?;
+        self.registry.create(&self.ctx(), &self.widgets, accepted, options).await
     }
 
     /// Replaces a widget with what a client sends.
     pub(super) async fn put(&self, part: Part, object: &Object) -> Result<Object> {
-        let change = |_: &Object| {
-            let mut object = object.clone();
-            let warnings = self.widgets.accept(&mut object, &WriteOptions::default())?;
-            Ok((object, warnings))
-        };
+        let change = |_: &Object| accept(&self.widgets, object.clone(), &WriteOptions::default());
         self.change(object.metadata().namespace(), object.metadata().name(), part, &change).await
     }
 
     /// Changes a widget from whatever it is.
     pub(super) async fn patch(&self, namespace: &str, name: &str, edit: impl Fn(&mut Object) + Sync) -> Result<Object> {
-        self.change(namespace, name, Part::Main, &edited(&edit)).await
+        self.change(namespace, name, Part::Main, &edited(&self.widgets, &edit)).await
     }
 
     pub(super) async fn change(
@@ -222,13 +219,20 @@ pub(super) fn object(value: Value) -> Object {
 
 /// A change that edits the object there is, as a patch does.
 pub(super) fn edited(
+    kind: &ServedKind,
     edit: &(impl Fn(&mut Object) + Sync),
-) -> impl Fn(&Object) -> Result<(Object, Vec<String>)> + Send + Sync {
+) -> impl Fn(&Object) -> Result<Accepted> + Send + Sync {
     move |old: &Object| {
         let mut new = old.clone();
         edit(&mut new);
-        Ok((new, Vec::new()))
+        kind.accept(new, &WriteOptions::default())
     }
+}
+
+/// Takes an object for what its kind says, as whoever reads a body does with one that does not say what it is.
+pub(super) fn accept(kind: &ServedKind, mut object: Object, options: &WriteOptions) -> Result<Accepted> {
+    object.set_gvk(kind.gvk());
+    kind.accept(object, options)
 }
 
 pub(super) fn version(object: &Object) -> u64 {

@@ -116,7 +116,7 @@ async fn a_dry_run_tells_what_would_be_and_stores_nothing() {
     let world = World::start().await;
     let made = world.create(widget("default", "w", 1)).await;
     let grow = |w: &mut Object| set(w, "spec", json!({"size": 2}));
-    let update = Update { part: Part::Main, change: &edited(&grow), dry_run: true };
+    let update = Update { part: Part::Main, change: &edited(&world.widgets, &grow), dry_run: true };
     let written = world.registry.update(&world.ctx(), &world.widgets, "default", "w", update).await.unwrap();
     let would_be = world.decode(written);
     assert_eq!((size(&would_be), would_be.metadata().generation()), (2, 2));
