@@ -61,6 +61,11 @@ impl Discovery {
         Self { by_path, aggregated: Aggregated::new(&documents.aggregated) }
     }
 
+    /// The paths of all documents.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.by_path.keys().map(String::as_str)
+    }
+
     /// The answer to a GET; `None` if there is nothing of discovery at the path. `pretty` is what the request's parameter
     /// of that name says; without one, it depends on the client's name.
     pub fn answer(&self, path: &str, headers: &HeaderMap, pretty: Option<bool>) -> Option<Response<Bytes>> {

@@ -9,12 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
-use bailiwick_machinery::{GroupResource, Reason, Status, media};
+use bailiwick_machinery::encode::Layout;
+use bailiwick_machinery::media::{self, MediaType};
+use bailiwick_machinery::{GroupResource, Reason, Status};
 use bailiwick_registry::{Clock, Registry, SystemClock, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response};
+use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode};
+use serde_json::json;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -101,7 +105,7 @@ impl Server {
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
-        let now = self.clock.now();
+        let (now, begun) = (self.clock.now(), Instant::now());
         let (head, body) = request.into_parts();
         let audit_id = audit_id(&head.headers);
         let answering = AssertUnwindSafe(self.chain(&head, body, user, now)).catch_unwind();
@@ -111,6 +115,16 @@ impl Server {
             respond::status(&Form::of_status(&head.headers, None, now), &status)
         });
         respond::common(&mut response, &audit_id);
+        let code = response.status().as_u16();
+        // A watch is logged when it begins; when it ends is its client's business.
+        tracing::debug!(
+            method = %head.method,
+            path = head.uri.path(),
+            code,
+            microseconds = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            audit_id = audit_id.to_str().unwrap_or_default(),
+            "answered"
+        );
         if head.method == Method::HEAD {
             *response.body_mut() = Body::empty();
         }
@@ -200,12 +214,24 @@ impl Server {
             return None;
         }
         let path = request.info().path();
+        if path == "/" {
+            return Some(self.index(request, head));
+        }
         let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
         let found = self.discovery.answer(path, &head.headers, pretty).or_else(|| self.version.answer(path));
         match found {
             Some(response) => Some(response.map(Body::from)),
             None => self.answer_health(request).await,
         }
+    }
+
+    /// What there is, for people who look around.
+    fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
+        let mut paths: Vec<&str> = self.discovery.paths().chain(ALWAYS_ALLOWED).chain(["/version"]).collect();
+        paths.sort_unstable();
+        let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());
+        let form = Form { layout: Layout::Pretty, media_type: MediaType::Json, ..form };
+        respond::value(&form, StatusCode::OK, &json!({ "paths": paths }))
     }
 
     async fn answer_health(&self, request: &Request) -> Option<Response<Body>> {

@@ -7,7 +7,9 @@ use bailiwick_registry::{DeleteOptions, Deleted, Selection, ServedKind};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
-use super::{Answer, Call, decode::bad_request, refuse};
+use super::decode::bad_request;
+use super::list::next_token;
+use super::{Answer, Call, refuse};
 use crate::form::{Subject, text};
 use crate::options::{DeleteQuery, ListOptions};
 use crate::respond;
@@ -44,7 +46,9 @@ impl Call<'_> {
         let options = self.delete_options(query)?;
         let request = self.list_request(&list, &selection);
         let deleted = self.registry.delete_collection(&self.ctx(), kind, &request, &options).await;
-        respond::list(&form, kind, deleted.map_err(refuse)?, None)
+        let deleted = deleted.map_err(refuse)?;
+        let token = next_token(&deleted);
+        respond::list(&form, kind, deleted, token)
     }
 
     /// From the body, if there is one.

@@ -44,7 +44,8 @@ impl Call<'_> {
     }
 }
 
-fn next_token(list: &List) -> Option<String> {
+/// What the next page is asked for with.
+pub(super) fn next_token(list: &List) -> Option<String> {
     Some(ContinueToken::new(Resume::Exact(list.revision), list.next.clone()?).to_string())
 }
 
