@@ -171,7 +171,19 @@ fn only_our_groups_and_no_build_are_compared() {
         exchange("GET", "/version", &version),
         exchange("GET", "/", &index),
     ]);
-    assert_eq!(bodies[0]["groups"], json!([{"name": "catalog.bailiwick.dev"}, {"name": "org.bailiwick.dev"}]));
+    let names: Vec<&String> = bodies[0]["groups"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["catalog.bailiwick.dev", "org.bailiwick.dev"]);
     assert_eq!(bodies[1], json!({"major": "1", "gitVersion": "<build>"}));
     assert_eq!(bodies[2], json!({"paths": ["/apis/org.bailiwick.dev"]}));
+}
+
+#[test]
+fn resources_have_no_order_but_names() {
+    let list = |names: [&str; 2], verbs: Value| {
+        let resources = names.map(|name| json!({"name": name, "verbs": verbs}));
+        bodies(&[exchange("GET", "/apis/g/v1", &json!({"kind": "APIResourceList", "resources": resources}))])
+    };
+    assert_eq!(list(["a", "b"], json!(["get", "list"])), list(["b", "a"], json!(["list", "get"])));
+    assert_ne!(list(["a", "b"], json!(["get", "list"])), list(["a", "b"], json!(["get"])));
+    assert_ne!(list(["a", "b"], json!(["get", "list"])), list(["a", "c"], json!(["get", "list"])));
 }
