@@ -24,13 +24,21 @@ pub(crate) enum NumberFault {
 
 /// A duration that Go's `time` refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum DurationError {
+pub enum DurationError {
+    /// No duration at all, or one beyond 292 years.
     #[error("time: invalid duration {}", TimeQuoted(.0))]
     Invalid(String),
+    /// A number alone.
     #[error("time: missing unit in duration {}", TimeQuoted(.0))]
     MissingUnit(String),
+    /// A unit that Go does not know.
     #[error("time: unknown unit {} in duration {}", TimeQuoted(unit), TimeQuoted(text))]
-    UnknownUnit { unit: String, text: String },
+    UnknownUnit {
+        /// The unit.
+        unit: String,
+        /// The whole text.
+        text: String,
+    },
 }
 
 /// `strconv.ParseInt(text, 10, 64)`.
@@ -65,8 +73,8 @@ pub(crate) fn is_false_folded(text: &str) -> bool {
     text.replace('\u{17f}', "s").eq_ignore_ascii_case("false")
 }
 
-/// `time.ParseDuration(text)`, in nanoseconds.
-pub(crate) fn parse_duration(text: &str) -> Result<i64, DurationError> {
+/// `time.ParseDuration(text)`, in nanoseconds: a duration as clients and flags give it, such as `1m30s`.
+pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
     let invalid = || DurationError::Invalid(text.to_owned());
     let (negative, mut rest) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),

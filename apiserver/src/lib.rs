@@ -1,20 +1,43 @@
 //! From socket to registry and back.
 //!
-//! So far: the one place where a request's method, path and query are read. What comes out is immutable and typed, and the
-//! same value is authorized, executed and audited.
+//! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
+//! authorized, executed and audited.
 
+mod body;
 mod continue_token;
+mod discovery;
+mod form;
+mod frontend;
 mod go;
+mod health;
+mod listener;
 mod options;
 mod query;
 mod request;
 mod request_info;
+mod resource;
+mod respond;
+mod server;
+mod status;
+mod tls;
+mod version;
 
+pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
+pub use discovery::Discovery;
+pub use frontend::Frontend;
+pub use go::{DurationError, parse_duration};
+pub use health::{Endpoints, Health, HealthCheck, Unhealthy};
+pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
-    CreateOptions, DeleteOptions, DeleteQuery, FieldValidation, Freshness, GetOptions, ListAt, ListOptions, PatchKind,
-    PatchOptions, PatchQuery, Preconditions, PropagationPolicy, UpdateOptions, WatchOptions, WatchStart,
+    CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
+    UpdateOptions, WatchOptions, WatchStart,
 };
 pub use query::Query;
 pub use request::{MAX_TARGET_BYTES, Operation, Part, Request, RequestError};
 pub use request_info::{RequestInfo, Verb};
+pub use server::{Server, ServerOptions};
+pub use tls::{
+    CaPool, CaPoolError, CertificateError, ClientCertificate, FileError, IdentityError, Tls, TlsError, TlsFiles, Trust,
+};
+pub use version::{GIT_VERSION, ServerVersion};

@@ -10,11 +10,11 @@ mod get;
 mod list;
 mod write;
 
-pub use delete::{DeleteOptions, DeleteQuery, Preconditions, PropagationPolicy};
+pub use delete::DeleteQuery;
 pub use get::{Freshness, GetOptions};
 pub use list::{ListAt, ListOptions, WatchOptions, WatchStart};
 pub(crate) use list::{ListParameters, ListScope};
-pub use write::{CreateOptions, FieldValidation, PatchKind, PatchOptions, PatchQuery, UpdateOptions};
+pub use write::{CreateOptions, PatchKind, PatchOptions, PatchQuery, UpdateOptions};
 
 /// `Ok`, or the status that says what is wrong with options of this kind.
 fn checked(kind: &'static str, errors: FieldErrors) -> Result<(), Box<Status>> {

@@ -22,9 +22,18 @@ pub trait Document: Serialize {
 
     /// The document as JSON text.
     fn to_json(&self) -> Vec<u8> {
-        let typed = Typed { kind: Self::KIND, api_version: self.api_version(), document: self };
-        serde_json::to_vec(&typed).expect("its maps have texts as keys, and writing to memory does not fail")
+        serde_json::to_vec(&typed(self)).expect("its maps have texts as keys, and writing to memory does not fail")
     }
+
+    /// The document as JSON text for people: indented by two spaces.
+    fn to_json_pretty(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(&typed(self))
+            .expect("its maps have texts as keys, and writing to memory does not fail")
+    }
+}
+
+fn typed<D: Document + ?Sized>(document: &D) -> Typed<'_, D> {
+    Typed { kind: D::KIND, api_version: document.api_version(), document }
 }
 
 #[derive(Serialize)]

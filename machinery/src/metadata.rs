@@ -15,6 +15,10 @@ use crate::name::{
 };
 use crate::object::{Metadata, Object, OwnerReference};
 
+mod coerce;
+
+pub use coerce::{MetadataError, coerce};
+
 /// The finalizer by which dependents are left alone when their owner is deleted.
 pub const FINALIZER_ORPHAN: &str = "orphan";
 /// The finalizer by which dependents are deleted before their owner is.

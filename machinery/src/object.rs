@@ -9,9 +9,12 @@ use serde_json::{Map, Value};
 use crate::group::{GroupVersion, GroupVersionKind};
 
 /// An API object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Object(Map<String, Value>);
+pub struct Object(
+    /// Always an object; kept as a value, because that is what schemas and encoders look at.
+    Value,
+);
 
 /// The metadata of an object, to read.
 #[derive(Clone, Copy, Debug)]
@@ -42,32 +45,46 @@ pub struct OwnerReference {
 impl Object {
     /// An object of these fields.
     pub fn new(fields: Map<String, Value>) -> Self {
-        Self(fields)
+        Self(Value::Object(fields))
     }
 
     /// The fields.
     pub fn fields(&self) -> &Map<String, Value> {
-        &self.0
+        match &self.0 {
+            Value::Object(fields) => fields,
+            _ => unreachable!("an object is made of fields only"),
+        }
     }
 
     /// The fields, to change.
     pub fn fields_mut(&mut self) -> &mut Map<String, Value> {
-        &mut self.0
+        match &mut self.0 {
+            Value::Object(fields) => fields,
+            _ => unreachable!("an object is made of fields only"),
+        }
     }
 
     /// The fields by themselves.
     pub fn into_fields(self) -> Map<String, Value> {
-        self.0
+        match self.0 {
+            Value::Object(fields) => fields,
+            _ => unreachable!("an object is made of fields only"),
+        }
+    }
+
+    /// The object as a value.
+    pub fn as_value(&self) -> &Value {
+        &self.0
     }
 
     /// `apiVersion`.
     pub fn api_version(&self) -> &str {
-        text(&self.0, "apiVersion")
+        text(self.fields(), "apiVersion")
     }
 
     /// `kind`.
     pub fn kind(&self) -> &str {
-        text(&self.0, "kind")
+        text(self.fields(), "kind")
     }
 
     /// Group, version and kind; `None` if `apiVersion` is malformed.
@@ -77,18 +94,18 @@ impl Object {
 
     /// Sets `apiVersion` and `kind`.
     pub fn set_gvk(&mut self, gvk: &GroupVersionKind) {
-        self.0.insert("apiVersion".to_owned(), gvk.group_version().to_string().into());
-        self.0.insert("kind".to_owned(), gvk.kind.to_string().into());
+        self.fields_mut().insert("apiVersion".to_owned(), gvk.group_version().to_string().into());
+        self.fields_mut().insert("kind".to_owned(), gvk.kind.to_string().into());
     }
 
     /// The metadata, to read.
     pub fn metadata(&self) -> Metadata<'_> {
-        Metadata(self.0.get("metadata").and_then(Value::as_object))
+        Metadata(self.fields().get("metadata").and_then(Value::as_object))
     }
 
     /// The metadata, to change. One that is no object is replaced.
     pub fn metadata_mut(&mut self) -> &mut Map<String, Value> {
-        let metadata = self.0.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+        let metadata = self.fields_mut().entry("metadata").or_insert_with(|| Value::Object(Map::new()));
         if !metadata.is_object() {
             *metadata = Value::Object(Map::new());
         }
@@ -120,9 +137,15 @@ impl Object {
     }
 }
 
+impl Default for Object {
+    fn default() -> Self {
+        Self::new(Map::new())
+    }
+}
+
 impl From<Object> for Value {
     fn from(object: Object) -> Self {
-        Self::Object(object.0)
+        object.0
     }
 }
 
@@ -132,7 +155,7 @@ impl TryFrom<Value> for Object {
 
     fn try_from(value: Value) -> Result<Self, Value> {
         match value {
-            Value::Object(fields) => Ok(Self(fields)),
+            object @ Value::Object(_) => Ok(Self(object)),
             other => Err(other),
         }
     }

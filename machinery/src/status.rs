@@ -57,6 +57,8 @@ pub enum Reason {
     ServiceUnavailable,
     /// The request took too long.
     Timeout,
+    /// A failure that Kubernetes has no word for; its status carries no reason.
+    Unknown,
 }
 
 /// What a status is about.
@@ -116,7 +118,7 @@ impl Reason {
             Self::UnsupportedMediaType => 415,
             Self::Invalid => 422,
             Self::TooManyRequests => 429,
-            Self::InternalError | Self::ServerTimeout => 500,
+            Self::InternalError | Self::ServerTimeout | Self::Unknown => 500,
             Self::ServiceUnavailable => 503,
             Self::Timeout => 504,
         }
@@ -142,6 +144,7 @@ impl Reason {
             Self::ServerTimeout => "ServerTimeout",
             Self::ServiceUnavailable => "ServiceUnavailable",
             Self::Timeout => "Timeout",
+            Self::Unknown => "",
         }
     }
 }
@@ -298,7 +301,9 @@ impl Status {
             status["message"] = json!(self.message);
         }
         if let Some(reason) = self.reason {
-            status["reason"] = json!(reason.as_str());
+            if reason != Reason::Unknown {
+                status["reason"] = json!(reason.as_str());
+            }
             status["code"] = json!(reason.code());
         }
         if self.details != Details::default() {

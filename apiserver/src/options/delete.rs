@@ -1,47 +1,13 @@
 //! Options of removing objects: from the body if there is one, otherwise from the query, and never from both.
 
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupVersion, Status};
+use bailiwick_registry::{DeleteOptions, Preconditions, PropagationPolicy};
 use serde_json::{Map, Value};
 
 use super::write::parse_dry_run;
 use super::{bad_request, checked};
 use crate::go::{json_type, parse_int, quote};
 use crate::query::Query;
-
-/// Options of removing objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeleteOptions {
-    /// How many seconds the object may take.
-    pub grace_period_seconds: Option<i64>,
-    /// What the object must be.
-    pub preconditions: Option<Preconditions>,
-    /// What happens to the objects it owns, in the deprecated way.
-    pub orphan_dependents: Option<bool>,
-    /// What happens to the objects it owns.
-    pub propagation_policy: Option<PropagationPolicy>,
-    /// Whether nothing shall be removed.
-    pub dry_run: bool,
-}
-
-/// What an object must be for a deletion to happen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Preconditions {
-    /// Its UID.
-    pub uid: Option<String>,
-    /// Its resource version.
-    pub resource_version: Option<String>,
-}
-
-/// What happens to the objects that a removed object owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PropagationPolicy {
-    /// They stay, without an owner.
-    Orphan,
-    /// They are removed later.
-    Background,
-    /// They are removed first.
-    Foreground,
-}
 
 /// The options of a deletion, before it is known whether there is a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +93,7 @@ impl Parameters {
                 let why = "orphanDependents and deletionPropagation cannot be both set";
                 errors.push(FieldError::invalid(field.clone(), text.as_str(), why));
             }
-            policy = PropagationPolicy::parse(text);
+            policy = parse_policy(text);
             if policy.is_none() {
                 let supported = ["Foreground", "Background", "Orphan", "nil"];
                 errors.push(FieldError::not_supported(field, text.as_str(), &supported));
@@ -145,16 +111,12 @@ impl Parameters {
     }
 }
 
-// === impl PropagationPolicy ===
-
-impl PropagationPolicy {
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "Orphan" => Some(Self::Orphan),
-            "Background" => Some(Self::Background),
-            "Foreground" => Some(Self::Foreground),
-            _ => None,
-        }
+fn parse_policy(text: &str) -> Option<PropagationPolicy> {
+    match text {
+        "Orphan" => Some(PropagationPolicy::Orphan),
+        "Background" => Some(PropagationPolicy::Background),
+        "Foreground" => Some(PropagationPolicy::Foreground),
+        _ => None,
     }
 }
 

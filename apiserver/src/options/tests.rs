@@ -1,3 +1,5 @@
+use bailiwick_machinery::decode::FieldValidation;
+use bailiwick_registry::DeleteOptions;
 use http::Method;
 use serde_json::{Value, json};
 

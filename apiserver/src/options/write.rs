@@ -1,5 +1,6 @@
 //! Options of making and changing objects.
 
+use bailiwick_machinery::decode::FieldValidation;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Status};
 
 use super::checked;
@@ -55,18 +56,6 @@ pub enum PatchKind {
     Apply,
     /// Any other.
     Other,
-}
-
-/// What to do about fields that are unknown or there twice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FieldValidation {
-    /// Drop them.
-    Ignore,
-    /// Drop them, and tell.
-    #[default]
-    Warn,
-    /// Refuse the object.
-    Strict,
 }
 
 /// What all of them have.
@@ -131,17 +120,12 @@ impl Common {
         let field_manager = query.text("fieldManager");
         check_field_manager(&field_manager, errors);
         let dry_run = parse_dry_run(query.all("dryRun"), errors);
-        let field_validation = match query.first("fieldValidation").unwrap_or_default() {
-            "" => FieldValidation::default(),
-            "Ignore" => FieldValidation::Ignore,
-            "Warn" => FieldValidation::Warn,
-            "Strict" => FieldValidation::Strict,
-            other => {
-                let supported = ["", "Ignore", "Strict", "Warn"];
-                errors.push(FieldError::not_supported(FieldPath::new("fieldValidation"), other, &supported));
-                FieldValidation::default()
-            }
-        };
+        let validation = query.first("fieldValidation").unwrap_or_default();
+        let field_validation = FieldValidation::parse(validation).unwrap_or_else(|| {
+            let supported = ["", "Ignore", "Strict", "Warn"];
+            errors.push(FieldError::not_supported(FieldPath::new("fieldValidation"), validation, &supported));
+            FieldValidation::default()
+        });
         Self { dry_run, field_manager, field_validation }
     }
 }

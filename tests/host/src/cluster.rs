@@ -20,6 +20,7 @@ use crate::daemon::Health;
 use crate::daemon::START_ATTEMPTS;
 use crate::error::Error;
 use crate::etcd::Etcd;
+use crate::etcd::EtcdOptions;
 use crate::http::Tls;
 use crate::kubeconfig;
 use crate::kubectl::Kubectl;
@@ -44,6 +45,7 @@ const ADMIN_GROUP: &str = "system:masters";
 #[derive(Debug, Clone, Default)]
 pub struct ClusterOptions {
     controller_manager: bool,
+    etcd: EtcdOptions,
     apiserver_flags: Vec<String>,
     controller_manager_flags: Vec<String>,
 }
@@ -84,6 +86,12 @@ impl ClusterOptions {
         self
     }
 
+    /// Starts an etcd of this kind. kube-apiserver is given no certificate and no password for it.
+    pub fn etcd(mut self, options: EtcdOptions) -> Self {
+        self.etcd = options;
+        self
+    }
+
     /// Adds a flag to kube-apiserver, such as `--enable-aggregator-routing=true`. A later flag wins over an earlier one.
     pub fn apiserver_flag(mut self, flag: impl Into<String>) -> Self {
         self.apiserver_flags.push(flag.into());
@@ -108,7 +116,7 @@ impl ClusterOptions {
         let kubeconfig = folder.path().join("admin.kubeconfig");
         let admin = Kubectl::new(&kubeconfig).await?;
         let tls = ClusterTls::make(folder.path())?;
-        let etcd = Etcd::start().await?;
+        let etcd = self.etcd.clone().start().await?;
 
         let admin_tls = Tls::new(tls.ca.text(), Some(&tls.admin()))?;
         let apiserver = Server::start(|port| {

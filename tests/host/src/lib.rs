@@ -39,3 +39,4 @@ pub use kubectl::Kubectl;
 pub use kubectl::Output;
 pub use link::Link;
 pub use port::Port;
+pub use process::Process;

@@ -23,7 +23,7 @@ const GUARD: &str = "read -r _; kill -9 \"$0\" 2>/dev/null";
 
 /// A running child, killed on drop.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     guard: Child,
 }
@@ -31,7 +31,8 @@ pub(crate) struct Process {
 // === impl Process ===
 
 impl Process {
-    pub(crate) fn spawn(command: &mut Command) -> Result<Self, Error> {
+    /// Starts it.
+    pub fn spawn(command: &mut Command) -> Result<Self, Error> {
         let failed = |program: &Path| {
             let program = program.to_owned();
             move |source| Error::Spawn { program, source }
@@ -53,7 +54,8 @@ impl Process {
         }
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    /// Its id.
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 
@@ -64,7 +66,7 @@ impl Process {
     }
 
     /// Whether the process has ended. Does not wait, and does not reap, so that the guard never holds the pid of a stranger.
-    pub(crate) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(Pid::from_child(&self.child)), options) {
             Ok(status) => status.is_some(),

@@ -112,6 +112,11 @@ impl Member {
         self.daemon.is_running()
     }
 
+    /// The id of the process, for tests that measure it. None if there is none.
+    pub fn pid(&self) -> Option<u32> {
+        self.daemon.pid()
+    }
+
     /// Kills the process, as a crash would, and waits until it is gone.
     pub async fn kill(&self) -> Result<(), Error> {
         self.daemon.kill().await

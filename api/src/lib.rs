@@ -1,0 +1,20 @@
+//! Bailiwick's kinds, as people write them: one file a kind. Doc comments are what `kubectl explain` shows.
+//!
+//! Each kind is a plain struct that serde reads and writes, that schemars describes, and that works with `kube::Api`.
+
+mod condition;
+mod group;
+mod kind;
+mod org_group;
+mod organization;
+mod resource_catalog_claim;
+
+pub use condition::{Condition, ConditionStatus};
+pub use group::Group;
+pub use kind::TypeMeta;
+pub use org_group::{OrgGroup, OrgGroupName};
+pub use organization::Organization;
+pub use resource_catalog_claim::{
+    ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
+    ResourceCatalogClaimStatus,
+};

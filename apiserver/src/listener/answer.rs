@@ -1,0 +1,79 @@
+//! An answer's body on its way: in pieces, so that progress shows, and counted as under way until its end.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+use super::activity::InFlight;
+use super::stream::Progress;
+
+/// The largest piece that a stream is given at once: one frame. A client must make room for one in the time that a stall
+/// may last, and what waits for a client after the end of its answer is at most one.
+const PIECE_BYTES: usize = 16 << 10;
+
+pin_project_lite::pin_project! {
+    /// The body of an answer, or none.
+    pub(super) struct Answer<B> {
+        #[pin]
+        body: Option<B>,
+        // What was produced and not yet handed on.
+        rest: Bytes,
+        progress: Option<Arc<Progress>>,
+        _in_flight: InFlight,
+    }
+}
+
+// === impl Answer ===
+
+impl<B> Answer<B> {
+    pub(super) fn new(body: Option<B>, in_flight: InFlight, progress: Option<Arc<Progress>>) -> Self {
+        Self { body, rest: Bytes::new(), progress, _in_flight: in_flight }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for Answer<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.project();
+        if let Some(progress) = this.progress {
+            progress.asked();
+        }
+        if this.rest.is_empty() {
+            let Some(body) = this.body.as_pin_mut() else { return Poll::Ready(None) };
+            match ready!(body.poll_frame(cx)).transpose()?.map(Frame::into_data) {
+                None => return Poll::Ready(None),
+                Some(Ok(data)) => *this.rest = data,
+                Some(Err(frame)) => return Poll::Ready(Some(Ok(frame))),
+            }
+        }
+        let piece = match this.progress {
+            Some(progress) => {
+                progress.handed_on();
+                this.rest.split_to(this.rest.len().min(PIECE_BYTES))
+            }
+            // Without streams, the socket tells whether the client takes anything.
+            None => std::mem::take(this.rest),
+        };
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let rest = self.rest.len() as u64;
+        let (lower, upper) = (hint.lower(), hint.upper());
+        if let Some(upper) = upper {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(lower.saturating_add(rest));
+        hint
+    }
+}

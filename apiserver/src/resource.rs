@@ -1,0 +1,148 @@
+//! Requests for resources: which kind is meant, and which operation on it.
+
+use std::time::SystemTime;
+
+use bailiwick_machinery::{GroupVersion, Scope, Status};
+use bailiwick_registry::{Ctx, Error, Registry, ServedKind, Subresource, User};
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+
+use crate::body::Body;
+use crate::form::{Form, Subject};
+use crate::request::{Operation, Request};
+use crate::request_info::{RequestInfo, Verb};
+use crate::{respond, status};
+
+mod create;
+mod decode;
+mod delete;
+mod get;
+mod list;
+mod patch;
+mod subresource;
+mod update;
+pub(crate) mod watch;
+
+/// An answer, or the status that refuses one.
+pub(crate) type Answer = Result<Response<Body>, Box<Status>>;
+
+/// A request for a resource, with all that answering it needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'c> {
+    pub(crate) registry: &'c Registry,
+    pub(crate) watches: &'c watch::Watches,
+    pub(crate) request: &'c Request,
+    pub(crate) headers: &'c HeaderMap,
+    pub(crate) body: &'c Bytes,
+    pub(crate) user: &'c User,
+    pub(crate) now: SystemTime,
+}
+
+/// What a path names.
+pub(crate) enum Target<'c> {
+    /// Objects, or one.
+    Main,
+    /// The status of an object.
+    Status,
+    /// Something else below an object.
+    Custom(&'c dyn Subresource),
+}
+
+/// The kind and the part of it that a path names; none if there is no such thing.
+pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'r ServedKind, Target<'r>)> {
+    let (group, version) = (info.api_group().to_owned(), info.api_version().to_owned());
+    if group.is_empty() != (info.api_prefix() == "api") || !info.is_canonical() {
+        return None;
+    }
+    let kind = registry.find(&GroupVersion::new(group, version), info.resource())?;
+    let across = matches!(info.verb(), Verb::List | Verb::Watch);
+    let in_scope = match kind.kind().scope() {
+        Scope::Cluster => info.namespace().is_empty(),
+        Scope::Namespaced => !info.namespace().is_empty() || across,
+    };
+    if !in_scope || info.parts().count() > 3 {
+        return None;
+    }
+    let target = match info.subresource() {
+        "" => Target::Main,
+        "status" if kind.kind().has_status() => Target::Status,
+        name => Target::Custom(&**kind.kind().subresources().iter().find(|sub| sub.name() == name)?),
+    };
+    Some((kind, target))
+}
+
+// === impl Call ===
+
+impl<'c> Call<'c> {
+    /// Answers.
+    pub(crate) async fn answer(self, kind: &'c ServedKind, target: Target<'c>) -> Answer {
+        match target {
+            Target::Main => self.main(kind).await,
+            Target::Status => self.status(kind).await,
+            Target::Custom(subresource) => self.subresource(kind, subresource).await,
+        }
+    }
+
+    async fn main(self, kind: &ServedKind) -> Answer {
+        match self.request.operation()? {
+            Operation::Get(options) => self.get(kind, options).await,
+            Operation::List(options) => self.list(kind, options).await,
+            Operation::Watch(options) => self.watch(kind, options).await,
+            Operation::Create(_) => self.create(kind).await,
+            Operation::Update(_) => self.update(kind, bailiwick_registry::Part::Main).await,
+            Operation::Patch(query) => self.patch(kind, bailiwick_registry::Part::Main, query).await,
+            Operation::Delete(query) => self.delete(kind, query).await,
+            Operation::DeleteCollection(list, query) => self.delete_collection(kind, list, query).await,
+            Operation::Other => Err(self.not_supported(kind)),
+        }
+    }
+
+    async fn status(self, kind: &ServedKind) -> Answer {
+        match self.request.operation()? {
+            Operation::Get(options) => self.get(kind, options).await,
+            Operation::Update(_) => self.update(kind, bailiwick_registry::Part::Status).await,
+            Operation::Patch(query) => self.patch(kind, bailiwick_registry::Part::Status, query).await,
+            _ => Err(self.not_supported(kind)),
+        }
+    }
+
+    fn ctx(&self) -> Ctx<'c> {
+        Ctx { user: self.user, now: self.now }
+    }
+
+    fn form(&self, subject: Subject) -> Result<Form, Box<Status>> {
+        Form::of_objects(subject, self.headers, self.request.query(), self.now)
+    }
+
+    /// The namespace that the path names; none where it means all.
+    fn namespace(&self) -> Option<&'c str> {
+        Some(self.request.info().namespace()).filter(|namespace| !namespace.is_empty())
+    }
+
+    /// The object's name in the path.
+    fn name(&self) -> &'c str {
+        self.request.info().name()
+    }
+
+    fn not_supported(&self, kind: &ServedKind) -> Box<Status> {
+        let verb = self.request.info().verb().as_str();
+        Box::new(Status::method_not_supported(&kind.resource(), verb))
+    }
+}
+
+/// The status that tells of an error. What is not the client's doing is logged.
+pub(crate) fn refuse(error: Error) -> Box<Status> {
+    let told = status::of(&error);
+    if told.code() >= 500 {
+        tracing::warn!(error = &error as &dyn std::error::Error, code = told.code(), "a request failed");
+    }
+    Box::new(told)
+}
+
+/// With what the client should know.
+fn with_warnings(answer: Answer, warnings: &[String]) -> Answer {
+    answer.map(|mut response| {
+        respond::warn(&mut response, warnings);
+        response
+    })
+}

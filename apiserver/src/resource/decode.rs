@@ -1,0 +1,111 @@
+//! From a request's body to an object of the kind that the path names.
+
+use bailiwick_machinery::decode::{self, DecodeError, FieldValidation};
+use bailiwick_machinery::media::{MediaType, content_type};
+use bailiwick_machinery::{GroupVersion, GroupVersionKind, Object, Reason, Scope, Status};
+use bailiwick_registry::{ServedKind, WriteOptions};
+use http::header::CONTENT_TYPE;
+
+use super::Call;
+use crate::form::text;
+
+/// The encodings in which objects are read.
+const READ: [MediaType; 2] = [MediaType::Json, MediaType::Yaml];
+/// How much of a body that cannot be read is repeated.
+const SUMMARY: usize = 30;
+
+// === impl Call ===
+
+impl Call<'_> {
+    /// The object in the body, and how it is to be written.
+    pub(super) fn decode(
+        &self,
+        gvk: &GroupVersionKind,
+        dry_run: bool,
+        validation: FieldValidation,
+    ) -> Result<(Object, WriteOptions), Box<Status>> {
+        let media_type = content_type(text(self.headers, CONTENT_TYPE), &READ)
+            .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
+        let decoded = decode::decode(media_type, self.body).and_then(decode::Decoded::into_object);
+        let (mut object, duplicates) = decoded.map_err(|error| unrecognized(gvk, &error, self.body))?;
+        check_kind(&mut object, gvk)?;
+        let problems = decode::problems(&duplicates);
+        Ok((object, WriteOptions { dry_run, validation, problems }))
+    }
+
+    /// Puts the object into the namespace of the path, or refuses it.
+    pub(super) fn check_namespace(&self, kind: &ServedKind, object: &mut Object) -> Result<(), Box<Status>> {
+        if kind.kind().scope() == Scope::Cluster {
+            return Ok(());
+        }
+        let wanted = self.namespace().unwrap_or_default();
+        match object.metadata().namespace() {
+            "" => object.set_metadata_text("namespace", wanted),
+            found if found == wanted => {}
+            _ => {
+                let why = "the namespace of the provided object does not match the namespace sent on the request";
+                return Err(bad_request(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an object of another name than the path's.
+    pub(super) fn check_name(&self, object: &Object) -> Result<(), Box<Status>> {
+        let (found, wanted) = (object.metadata().name(), self.name());
+        if found.is_empty() {
+            return Err(bad_request(format!(
+                "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        if found != wanted {
+            return Err(bad_request(format!(
+                "the name of the object ({found}) does not match the name on the URL ({wanted})"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Objects that do not say what they are become what the path means.
+fn check_kind(object: &mut Object, gvk: &GroupVersionKind) -> Result<(), Box<Status>> {
+    let wanted = gvk.group_version();
+    let found = match object.api_version() {
+        "" => wanted.clone(),
+        text => {
+            GroupVersion::parse(text).ok_or_else(|| bad_request(format!("unexpected GroupVersion string: {text}")))?
+        }
+    };
+    if found != wanted {
+        return Err(bad_request(format!(
+            "the API version in the data ({found}) does not match the expected API version ({wanted})"
+        )));
+    }
+    if !matches!(object.kind(), "") && object.kind() != gvk.kind {
+        let (kind, version) = (object.kind(), &gvk.version);
+        return Err(bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {}: the kind in the data ({kind}) does not match the expected kind ({})",
+            gvk.kind, gvk.kind
+        )));
+    }
+    object.set_gvk(gvk);
+    Ok(())
+}
+
+fn unrecognized(gvk: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Box<Status> {
+    let summary = match body {
+        [] => "<empty>".to_owned(),
+        [b'{', ..] if body.len() <= SUMMARY => String::from_utf8_lossy(body).into_owned(),
+        [b'{', ..] => format!("{} ...", String::from_utf8_lossy(body.get(..SUMMARY).unwrap_or(body))),
+        _ => {
+            let shown = body.get(..SUMMARY).unwrap_or(body);
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            if body.len() > SUMMARY { format!("{hex} ...") } else { hex }
+        }
+    };
+    bad_request(format!("the object provided is unrecognized (must be of type {}): {error} ({summary})", gvk.kind))
+}
+
+pub(super) fn bad_request(message: impl Into<String>) -> Box<Status> {
+    Box::new(Status::bad_request(message))
+}

@@ -1,0 +1,68 @@
+//! Removing objects.
+
+use bailiwick_machinery::decode;
+use bailiwick_machinery::media::{MediaType, content_type};
+use bailiwick_machinery::{Reason, Status};
+use bailiwick_registry::{DeleteOptions, Deleted, Selection, ServedKind};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+
+use super::{Answer, Call, decode::bad_request, refuse};
+use crate::form::{Subject, text};
+use crate::options::{DeleteQuery, ListOptions};
+use crate::respond;
+
+// === impl Call ===
+
+impl Call<'_> {
+    pub(super) async fn delete(self, kind: &ServedKind, query: DeleteQuery<'_>) -> Answer {
+        let form = self.form(Subject::Object)?;
+        let options = self.delete_options(query)?;
+        let namespace = self.namespace().unwrap_or_default();
+        let deleted = self.registry.delete(&self.ctx(), kind, namespace, self.name(), &options).await;
+        match deleted.map_err(refuse)? {
+            Deleted::Gone { uid } => Ok(respond::status(&form, &Status::deleted(&kind.resource(), self.name(), &uid))),
+            Deleted::Waiting(object) => {
+                // Clients of old ask in this way to be told that it is not done yet.
+                let code = match options.orphan_dependents {
+                    Some(false) => StatusCode::ACCEPTED,
+                    _ => StatusCode::OK,
+                };
+                respond::object(&form, code, kind, &object)
+            }
+        }
+    }
+
+    pub(super) async fn delete_collection(
+        self,
+        kind: &ServedKind,
+        list: ListOptions,
+        query: DeleteQuery<'_>,
+    ) -> Answer {
+        let form = self.form(Subject::List)?;
+        let selection = Selection::parse(kind, &list.label_selector, &list.field_selector).map_err(refuse)?;
+        let options = self.delete_options(query)?;
+        let request = self.list_request(&list, &selection);
+        let deleted = self.registry.delete_collection(&self.ctx(), kind, &request, &options).await;
+        respond::list(&form, kind, deleted.map_err(refuse)?, None)
+    }
+
+    /// From the body, if there is one.
+    fn delete_options(&self, query: DeleteQuery<'_>) -> Result<DeleteOptions, Box<Status>> {
+        if self.body.is_empty() {
+            return query.options(None);
+        }
+        let offered = [MediaType::Json, MediaType::Yaml, MediaType::Protobuf];
+        let media_type = content_type(text(self.headers, CONTENT_TYPE), &offered)
+            .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
+        let value = match media_type {
+            MediaType::Protobuf => {
+                let envelope = bailiwick_machinery::proto::Envelope::read(self.body.clone());
+                let object = envelope.and_then(|envelope| envelope.to_object());
+                object.map_err(|error| bad_request(error.to_string()))?.into()
+            }
+            media_type => decode::decode(media_type, self.body).map_err(|error| bad_request(error.to_string()))?.value,
+        };
+        query.options(Some(&value))
+    }
+}

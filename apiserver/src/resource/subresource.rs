@@ -1,0 +1,61 @@
+//! What lies below an object, other than its status.
+
+use bailiwick_registry::{ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb};
+use http::StatusCode;
+
+use super::{Answer, Call, refuse};
+use crate::form::{Form, Subject};
+use crate::options::{CreateOptions, UpdateOptions};
+use crate::request::Operation;
+use crate::respond;
+
+// === impl Call ===
+
+impl<'c> Call<'c> {
+    pub(super) async fn subresource(self, kind: &'c ServedKind, subresource: &'c dyn Subresource) -> Answer {
+        let group_version = &kind.version().group_version;
+        let ctx = self.ctx();
+        let call = SubresourceCall {
+            ctx: &ctx,
+            registry: self.registry,
+            group_version,
+            namespace: self.namespace().unwrap_or_default(),
+            name: self.name(),
+        };
+        let offers = |verb| subresource.verbs().contains(&verb);
+        match self.request.operation()? {
+            Operation::Get(_) if offers(SubresourceVerb::Get) => {
+                let form = self.plain_form()?;
+                let object = subresource.get(call).await.map_err(refuse)?;
+                Ok(respond::value(&form, StatusCode::OK, object.as_value()))
+            }
+            Operation::Create(_) if offers(SubresourceVerb::Create) => {
+                let CreateOptions { dry_run, field_validation, .. } = CreateOptions::parse(self.request.query())?;
+                let form = self.plain_form()?;
+                let (object, options) =
+                    self.decode(&group_version.kind(subresource.kind()), dry_run, field_validation)?;
+                let answer = subresource.create(call, SubresourceBody { object, options }).await.map_err(refuse)?;
+                let mut response = respond::value(&form, StatusCode::CREATED, answer.object.as_value());
+                respond::warn(&mut response, &answer.warnings);
+                Ok(response)
+            }
+            Operation::Update(_) if offers(SubresourceVerb::Update) => {
+                let UpdateOptions { dry_run, field_validation, .. } = UpdateOptions::parse(self.request.query())?;
+                let form = self.plain_form()?;
+                let (object, options) =
+                    self.decode(&group_version.kind(subresource.kind()), dry_run, field_validation)?;
+                let answer = subresource.update(call, SubresourceBody { object, options }).await.map_err(refuse)?;
+                let mut response = respond::value(&form, StatusCode::OK, answer.object.as_value());
+                respond::warn(&mut response, &answer.warnings);
+                Ok(response)
+            }
+            _ => Err(self.not_supported(kind)),
+        }
+    }
+
+    /// What comes from a subresource has no columns: it is sent as it is.
+    fn plain_form(&self) -> Result<Form, Box<bailiwick_machinery::Status>> {
+        let form = self.form(Subject::Object)?;
+        Ok(Form { shape: crate::form::Shape::Plain, ..form })
+    }
+}

@@ -1,0 +1,300 @@
+//! Following objects: a stream of events, made when the client can take them.
+//!
+//! A stream queues nothing. It holds a place in the history that all streams share, and is asked for more only when the
+//! connection has room; a client that reads slowly falls behind in history, and if it falls out of it, is told that its
+//! version is too old.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bailiwick_machinery::encode::Layout;
+use bailiwick_machinery::media::MediaType;
+use bailiwick_machinery::table::Headers;
+use bailiwick_machinery::watch::{EventType, JSON_TAIL};
+use bailiwick_machinery::{Object, Status};
+use bailiwick_registry::{Encoded, Error, ObjectWatch, Selection, ServedKind, WatchBatch, WatchFrom};
+use bailiwick_storage as storage;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Response};
+use serde_json::{Map, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::get::at;
+use super::{Answer, Call, refuse};
+use crate::body::Body;
+use crate::form::{Form, Subject};
+use crate::options::{WatchOptions, WatchStart};
+use crate::respond;
+
+/// Tells a client that the objects there were when it began are complete.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+/// How many of these objects are sent at once.
+const INITIAL_STEP: usize = 256;
+/// How long before its end a watch tells how far it has come, so that the next one can begin there.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
+/// What all watches have in common.
+pub(crate) struct Watches {
+    /// Ends them all, cleanly.
+    pub(crate) shutdown: CancellationToken,
+    /// How long they last at least, unless the client says otherwise; at most twice as long.
+    pub(crate) min_duration: Duration,
+    /// How often they tell how far they have come.
+    pub(crate) bookmark_every: Duration,
+    /// Spreads the ends of watches that began together.
+    pub(crate) begun: AtomicUsize,
+}
+
+/// A stream of events.
+struct Stream {
+    watch: ObjectWatch,
+    encoder: Encoder,
+    phase: Phase,
+    bookmarks: Option<Instant>,
+    bookmark_every: Duration,
+    deadline: Instant,
+    shutdown: CancellationToken,
+}
+
+/// How far a stream has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It sends the objects there were.
+    Initial { end_marker: bool },
+    /// It sends what happens.
+    Live,
+    /// It has told why it ends.
+    Over,
+}
+
+/// Turns events into bytes.
+struct Encoder {
+    form: Form,
+    kind: ServedKind,
+    /// Whether the next table shows what its columns are.
+    headers: Headers,
+}
+
+/// What a stream waits for.
+enum Next {
+    Batch(Result<WatchBatch, Error>),
+    Bookmark,
+    End,
+}
+
+// === impl Call ===
+
+impl Call<'_> {
+    pub(super) async fn watch(self, kind: &ServedKind, options: WatchOptions) -> Answer {
+        let form = Form { layout: Layout::Compact, ..self.form(Subject::Events)? };
+        let selection = Selection::parse(kind, &options.label_selector, &options.field_selector).map_err(refuse)?;
+        let (from, end_marker) = match options.start {
+            WatchStart::State { freshness, end_marker } => (WatchFrom::State(at(freshness)), end_marker),
+            WatchStart::Now { freshness } => (WatchFrom::Now(at(freshness)), false),
+            WatchStart::After(revision) => (WatchFrom::After(revision), false),
+        };
+        let encoder = Encoder { form, kind: kind.clone(), headers: Headers::Shown };
+        let content_type = encoder.content_type();
+        let body = match self.registry.watch(kind, self.namespace(), selection, from).await {
+            // A client that cannot begin here learns it as it would have later.
+            Err(error @ Error::Storage { .. }) => Body::from(encoder.failure(&refuse(error))),
+            Err(error) => return Err(refuse(error)),
+            Ok(_) if self.request.method() == Method::HEAD => Body::empty(),
+            Ok(watch) => Body::live(self.watches.stream(watch, encoder, &options, end_marker).pieces()),
+        };
+        let mut response = Response::new(body);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Ok(response)
+    }
+}
+
+// === impl Watches ===
+
+impl Watches {
+    fn stream(&self, watch: ObjectWatch, encoder: Encoder, options: &WatchOptions, end_marker: bool) -> Stream {
+        let now = Instant::now();
+        let deadline = now + options.timeout.unwrap_or_else(|| self.duration());
+        let first = (now + self.bookmark_every).min(deadline.checked_sub(LAST_BOOKMARK).unwrap_or(now).max(now));
+        Stream {
+            watch,
+            encoder,
+            phase: Phase::Initial { end_marker },
+            bookmarks: options.bookmarks.then_some(first),
+            bookmark_every: self.bookmark_every,
+            deadline,
+            shutdown: self.shutdown.clone(),
+        }
+    }
+
+    /// Between once and twice the least, so that watches that began together do not end together.
+    fn duration(&self) -> Duration {
+        let turn = self.begun.fetch_add(1, Ordering::Relaxed);
+        let share = u32::try_from((turn.wrapping_mul(619)) % 1_000).unwrap_or(0);
+        self.min_duration + self.min_duration * share / 1_000
+    }
+}
+
+// === impl Stream ===
+
+impl Stream {
+    fn pieces(self) -> impl futures::Stream<Item = Bytes> + Send {
+        futures::stream::unfold(self, |mut stream| async move {
+            let piece = stream.next().await?;
+            Some((piece, stream))
+        })
+    }
+
+    /// The next bytes to send; none at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            match self.phase {
+                Phase::Over => return None,
+                Phase::Initial { end_marker } => match self.initial(end_marker) {
+                    Ok(piece) if piece.is_empty() => {}
+                    Ok(piece) => return Some(piece.into()),
+                    Err(error) => return Some(self.fail(error)),
+                },
+                Phase::Live => match self.wait().await {
+                    Next::End => return None,
+                    Next::Bookmark => self.watch.request_progress(),
+                    Next::Batch(Err(Error::Storage { source: storage::Error::Closed, .. })) => return None,
+                    Next::Batch(Err(error)) => return Some(self.fail(error)),
+                    Next::Batch(Ok(batch)) => match self.tell(&batch) {
+                        Ok(piece) if piece.is_empty() => {}
+                        Ok(piece) => return Some(piece.into()),
+                        Err(status) => return Some(self.fail_with(&status)),
+                    },
+                },
+            }
+        }
+    }
+
+    fn initial(&mut self, end_marker: bool) -> Result<Vec<u8>, Error> {
+        let events = self.watch.initial(INITIAL_STEP)?;
+        let mut piece = Vec::new();
+        if events.is_empty() {
+            self.phase = Phase::Live;
+            if end_marker {
+                self.encoder.bookmark(&mut piece, self.watch.position(), true);
+            }
+        }
+        for event in &events {
+            if let Err(status) = self.encoder.event(&mut piece, event.event_type, &event.object) {
+                return Ok(self.fail_with(&status).into());
+            }
+        }
+        Ok(piece)
+    }
+
+    async fn wait(&mut self) -> Next {
+        let bookmark = self.bookmarks.filter(|bookmark| *bookmark < self.deadline);
+        let bookmark_due = async {
+            match bookmark {
+                Some(bookmark) => tokio::time::sleep_until(bookmark).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.shutdown.cancelled() => Next::End,
+            () = tokio::time::sleep_until(self.deadline) => Next::End,
+            batch = self.watch.next() => Next::Batch(batch),
+            () = bookmark_due => {
+                // Not again before this one was sent.
+                self.bookmarks = Some(self.deadline);
+                Next::Bookmark
+            }
+        }
+    }
+
+    fn tell(&mut self, batch: &WatchBatch) -> Result<Vec<u8>, Box<Status>> {
+        let mut piece = Vec::new();
+        for event in &batch.events {
+            self.encoder.event(&mut piece, event.event_type, &event.object)?;
+        }
+        // One was asked for: everything up to here has been sent.
+        if self.bookmarks == Some(self.deadline) {
+            self.encoder.bookmark(&mut piece, batch.through, false);
+            let next = Instant::now() + self.bookmark_every;
+            let last = self.deadline.checked_sub(LAST_BOOKMARK).unwrap_or(self.deadline);
+            // Once the last one has been sent, no more: the deadline itself means that one is under way.
+            self.bookmarks = if Instant::now() >= last { None } else { Some(next.min(last)) };
+        }
+        Ok(piece)
+    }
+
+    fn fail(&mut self, error: Error) -> Bytes {
+        self.fail_with(&refuse(error))
+    }
+
+    fn fail_with(&mut self, status: &Status) -> Bytes {
+        self.phase = Phase::Over;
+        self.encoder.failure(status)
+    }
+}
+
+// === impl Encoder ===
+
+impl Encoder {
+    fn content_type(&self) -> &'static str {
+        match self.form.media_type {
+            MediaType::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            MediaType::Json | MediaType::Yaml => "application/json",
+        }
+    }
+
+    fn event(&mut self, out: &mut Vec<u8>, event_type: EventType, object: &Encoded) -> Result<(), Box<Status>> {
+        if self.form.is_as_stored() {
+            out.extend_from_slice(event_type.json_head());
+            out.extend_from_slice(self.kind.head());
+            out.extend_from_slice(object.as_bytes());
+            out.extend_from_slice(JSON_TAIL);
+            return Ok(());
+        }
+        let object = respond::read(&self.kind, object)?;
+        self.object_event(out, event_type, &object);
+        Ok(())
+    }
+
+    fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
+        let mut metadata = Map::new();
+        metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
+        if initial_events_end {
+            metadata.insert("annotations".to_owned(), json!({INITIAL_EVENTS_END: "true"}));
+        }
+        let mut object = Object::default();
+        object.set_gvk(self.kind.gvk());
+        *object.metadata_mut() = metadata;
+        self.object_event(out, EventType::Bookmark, &object);
+    }
+
+    fn object_event(&mut self, out: &mut Vec<u8>, event_type: EventType, object: &Object) {
+        let bytes = respond::object_bytes(&self.form, &self.kind, object, self.headers.take());
+        self.frame(out, event_type, &bytes);
+    }
+
+    fn failure(&self, status: &Status) -> Bytes {
+        let mut out = Vec::new();
+        self.frame(&mut out, EventType::Error, &respond::status_event_object(&self.form, status));
+        out.into()
+    }
+
+    fn frame(&self, out: &mut Vec<u8>, event_type: EventType, object: &[u8]) {
+        match self.form.media_type {
+            MediaType::Protobuf => {
+                // An object that does not fit into a frame does not fit into the store either.
+                if let Ok(head) = event_type.proto_head(object.len()) {
+                    out.extend_from_slice(head.as_bytes());
+                    out.extend_from_slice(object);
+                }
+            }
+            MediaType::Json | MediaType::Yaml => {
+                out.extend_from_slice(event_type.json_head());
+                out.extend_from_slice(object.trim_ascii_end());
+                out.extend_from_slice(JSON_TAIL);
+            }
+        }
+    }
+}

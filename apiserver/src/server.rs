@@ -1,0 +1,236 @@
+//! The server: one chain from a request to its answer.
+//!
+//! Read the request, find out who asks, ask whether they may, and answer. What was authorized is the same value that is
+//! executed.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, SystemTime};
+
+use bailiwick_machinery::{GroupResource, Reason, Status, media};
+use bailiwick_registry::{Clock, Registry, SystemClock, User};
+use bytes::Bytes;
+use futures::FutureExt;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::body::{self, Body};
+use crate::discovery::Discovery;
+use crate::form::Form;
+use crate::health::Health;
+use crate::request::Request;
+use crate::request_info::Verb;
+use crate::resource::watch::Watches;
+use crate::resource::{self, Answer, Call};
+use crate::respond;
+use crate::version::ServerVersion;
+
+/// Members may do everything.
+const MASTERS: &str = "system:masters";
+/// What anyone may ask, so that whoever starts and stops servers needs no identity.
+const ALWAYS_ALLOWED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+/// The longest `Audit-ID` that is taken over from a client.
+const MAX_AUDIT_ID_BYTES: usize = 64;
+
+/// How a server behaves.
+#[derive(Clone)]
+pub struct ServerOptions {
+    /// How long a request may take that is no watch.
+    pub request_timeout: Duration,
+    /// How long a watch lasts at least, unless its client says otherwise.
+    pub min_watch_duration: Duration,
+    /// How often a watch tells how far it has come.
+    pub bookmark_every: Duration,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Answers requests.
+pub struct Server {
+    registry: Arc<Registry>,
+    watches: Watches,
+    discovery: Discovery,
+    health: Health,
+    version: ServerVersion,
+    request_timeout: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+// === impl ServerOptions ===
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            request_timeout: Duration::from_secs(60),
+            min_watch_duration: Duration::from_secs(1_800),
+            bookmark_every: Duration::from_secs(60),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+// === impl Server ===
+
+impl Server {
+    /// A server of what the registry holds. Cancelling `shutdown` ends its watches.
+    pub fn new(registry: Arc<Registry>, health: Health, options: &ServerOptions, shutdown: CancellationToken) -> Self {
+        let watches = Watches {
+            shutdown,
+            min_duration: options.min_watch_duration,
+            bookmark_every: options.bookmark_every,
+            begun: AtomicUsize::new(0),
+        };
+        Self {
+            discovery: Discovery::new(&registry),
+            health,
+            version: ServerVersion::new(),
+            registry,
+            watches,
+            request_timeout: options.request_timeout,
+            clock: options.clock.clone(),
+        }
+    }
+
+    /// Answers a request of `user`; of nobody known, if there is none. Never fails: what goes wrong is in the answer.
+    pub async fn answer<B>(&self, request: HttpRequest<B>, user: Option<User>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
+        let now = self.clock.now();
+        let (head, body) = request.into_parts();
+        let audit_id = audit_id(&head.headers);
+        let answering = AssertUnwindSafe(self.chain(&head, body, user, now)).catch_unwind();
+        let mut response = answering.await.unwrap_or_else(|_| {
+            tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
+            let status = Status::internal("the server could not handle this request; its logs say why");
+            respond::status(&Form::of_status(&head.headers, None, now), &status)
+        });
+        respond::common(&mut response, &audit_id);
+        if head.method == Method::HEAD {
+            *response.body_mut() = Body::empty();
+        }
+        response
+    }
+
+    async fn chain<B>(&self, head: &Parts, body: B, user: Option<User>, now: SystemTime) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
+        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        let request = match Request::parse(&head.method, target) {
+            Ok(request) => request,
+            Err(error) => return respond::status(&Form::of_status(&head.headers, None, now), &error.into()),
+        };
+        let refuse =
+            |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
+        if ALWAYS_ALLOWED.contains(&request.info().path())
+            && let Some(response) = self.answer_health(&request).await
+        {
+            return response;
+        }
+        let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
+        if let Err(status) = authorize(&user, &request) {
+            return refuse(&status);
+        }
+        let answer = self.answer_resource(&request, head, body, &user, now).await;
+        answer.unwrap_or_else(|status| refuse(&status))
+    }
+
+    async fn answer_resource<B>(&self, request: &Request, head: &Parts, body: B, user: &User, now: SystemTime) -> Answer
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
+        if !request.info().is_resource_request() {
+            let found = self.answer_non_resource(request, head).await;
+            return Ok(found.unwrap_or_else(respond::page_not_found));
+        }
+        let Some((kind, target)) = resource::find(&self.registry, request.info()) else {
+            return Ok(respond::page_not_found());
+        };
+        let answering = async {
+            let body = match *request.method() {
+                Method::GET | Method::HEAD => Bytes::new(),
+                _ => body::read(&head.headers, body).await?,
+            };
+            let call = Call {
+                registry: &self.registry,
+                watches: &self.watches,
+                request,
+                headers: &head.headers,
+                body: &body,
+                user,
+                now,
+            };
+            call.answer(kind, target).await
+        };
+        if *request.info().verb() == Verb::Watch {
+            return answering.await;
+        }
+        let limit = request.timeout()?.map_or(self.request_timeout, |timeout| timeout.min(self.request_timeout));
+        tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
+            Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
+        })
+    }
+
+    async fn answer_non_resource(&self, request: &Request, head: &Parts) -> Option<Response<Body>> {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return None;
+        }
+        let path = request.info().path();
+        let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
+        let found = self.discovery.answer(path, &head.headers, pretty).or_else(|| self.version.answer(path));
+        match found {
+            Some(response) => Some(response.map(Body::from)),
+            None => self.answer_health(request).await,
+        }
+    }
+
+    async fn answer_health(&self, request: &Request) -> Option<Response<Body>> {
+        let readable = matches!(*request.method(), Method::GET | Method::HEAD);
+        let answer = if readable { self.health.answer(request.info().path(), request.query()).await } else { None };
+        Some(answer?.map(Body::from))
+    }
+}
+
+/// Whether the user may do this: administrators may do everything, and nobody else anything.
+fn authorize(user: &User, request: &Request) -> Result<(), Box<Status>> {
+    if user.groups.iter().any(|group| group == MASTERS) {
+        return Ok(());
+    }
+    let info = request.info();
+    let verb = info.verb().as_str();
+    if !info.is_resource_request() {
+        let why = format!("User \"{}\" cannot {verb} path \"{}\"", user.name, info.path());
+        return Err(Box::new(Status::new(Reason::Forbidden, format!("forbidden: {why}"))));
+    }
+    let resource = match info.subresource() {
+        "" => info.resource().to_owned(),
+        subresource => format!("{}/{subresource}", info.resource()),
+    };
+    let place = match info.namespace() {
+        "" => "at the cluster scope".to_owned(),
+        namespace => format!("in the namespace \"{namespace}\""),
+    };
+    let why = format!(
+        "User \"{}\" cannot {verb} resource \"{resource}\" in API group \"{}\" {place}",
+        user.name,
+        info.api_group()
+    );
+    let resource = GroupResource::new(info.api_group().to_owned(), info.resource().to_owned());
+    Err(Box::new(Status::forbidden(&resource, info.name(), &why)))
+}
+
+/// The client's, or a new one.
+fn audit_id(headers: &HeaderMap) -> HeaderValue {
+    let given = headers.get("audit-id").filter(|id| !id.is_empty() && id.len() <= MAX_AUDIT_ID_BYTES);
+    given.cloned().unwrap_or_else(|| {
+        HeaderValue::from_str(&Uuid::new_v4().to_string()).unwrap_or(HeaderValue::from_static("unknown"))
+    })
+}

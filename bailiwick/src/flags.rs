@@ -1,0 +1,156 @@
+//! The command line. Flags have the names that kube-apiserver gives them; each is also an environment variable.
+
+mod duration;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A Kubernetes API server that lets administrators hand out authority in measured parts.
+///
+/// Started without a command it serves, with everything it needs in one folder.
+#[derive(Debug, Parser)]
+#[command(name = "bailiwick", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) serve: Box<ServeFlags>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the API. This is what happens without a command, too.
+    Serve(Box<ServeFlags>),
+    /// Save the embedded store to a file, or make one from it. The server must not be running.
+    #[command(subcommand)]
+    Snapshot(SnapshotCommand),
+    /// Print the version.
+    Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SnapshotCommand {
+    /// Write everything that is stored to a file.
+    Save(SnapshotFlags),
+    /// Fill a data folder that holds no store yet from such a file.
+    Restore(SnapshotFlags),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotFlags {
+    /// The snapshot.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataFlags {
+    /// The folder for data, certificates and the administrator's kubeconfig. It is made if it does not exist.
+    #[arg(long, env = "BAILIWICK_DATA_DIR", value_name = "FOLDER", default_value = "bailiwick-data")]
+    pub(crate) data_dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeFlags {
+    #[command(flatten)]
+    pub(crate) data: DataFlags,
+    #[command(flatten)]
+    pub(crate) listen: ListenFlags,
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFlags,
+    #[command(flatten)]
+    pub(crate) time: TimeFlags,
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
+}
+
+/// Where, and with which certificates.
+#[derive(Debug, Args)]
+pub(crate) struct ListenFlags {
+    /// The address to listen on.
+    #[arg(long, env = "BAILIWICK_BIND_ADDRESS", value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub(crate) bind_address: IpAddr,
+    /// The port to serve HTTPS on; 0 picks a free one.
+    #[arg(long, env = "BAILIWICK_SECURE_PORT", value_name = "PORT", default_value_t = 6443)]
+    pub(crate) secure_port: u16,
+    /// The serving certificate and those between it and its authority, PEM. Without it, one is made in the data folder.
+    /// The file is watched: a new one is used for new connections.
+    #[arg(long, env = "BAILIWICK_TLS_CERT_FILE", value_name = "FILE", requires = "tls_private_key_file")]
+    pub(crate) tls_cert_file: Option<PathBuf>,
+    /// The key of the serving certificate, PEM.
+    #[arg(long, env = "BAILIWICK_TLS_PRIVATE_KEY_FILE", value_name = "FILE", requires = "tls_cert_file")]
+    pub(crate) tls_private_key_file: Option<PathBuf>,
+    /// The authorities whose certificates identify clients, PEM. Without it, one is made in the data folder, and a
+    /// certificate for the administrator with it. The file is watched.
+    #[arg(long, env = "BAILIWICK_CLIENT_CA_FILE", value_name = "FILE")]
+    pub(crate) client_ca_file: Option<PathBuf>,
+}
+
+/// The store, if it is not the embedded one.
+#[derive(Debug, Args)]
+pub(crate) struct EtcdFlags {
+    /// The client URLs of etcd's members, with commas between them. Without it, data is stored in the data folder.
+    #[arg(long, env = "BAILIWICK_ETCD_SERVERS", value_name = "URLS", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) etcd_servers: Vec<String>,
+    /// The authorities that vouch for etcd, PEM.
+    #[arg(long, env = "BAILIWICK_ETCD_CAFILE", value_name = "FILE", requires = "etcd_servers")]
+    pub(crate) etcd_cafile: Option<PathBuf>,
+    /// The certificate to show to etcd, PEM.
+    #[arg(
+        long,
+        env = "BAILIWICK_ETCD_CERTFILE",
+        value_name = "FILE",
+        requires = "etcd_keyfile",
+        requires = "etcd_cafile"
+    )]
+    pub(crate) etcd_certfile: Option<PathBuf>,
+    /// The key of that certificate, PEM.
+    #[arg(long, env = "BAILIWICK_ETCD_KEYFILE", value_name = "FILE", requires = "etcd_certfile")]
+    pub(crate) etcd_keyfile: Option<PathBuf>,
+    /// Below what the data lies in etcd.
+    #[arg(long, env = "BAILIWICK_ETCD_PREFIX", value_name = "PREFIX", default_value = bailiwick_storage::etcd::DEFAULT_ROOT)]
+    pub(crate) etcd_prefix: String,
+}
+
+/// How long things take.
+#[derive(Debug, Args)]
+pub(crate) struct TimeFlags {
+    /// How long to go on serving, unready, once asked to stop: load balancers need that time to notice.
+    #[arg(long, env = "BAILIWICK_SHUTDOWN_DELAY_DURATION", value_name = "DURATION", value_parser = duration::parse, default_value = "0s")]
+    pub(crate) shutdown_delay_duration: Duration,
+    /// How long a request may take, and how long requests may take to end at a shutdown. Watches are not bound by it.
+    #[arg(long, env = "BAILIWICK_REQUEST_TIMEOUT", value_name = "DURATION", value_parser = duration::parse_positive, default_value = "1m0s")]
+    pub(crate) request_timeout: Duration,
+    /// How long a watch lasts at least, unless its client asks for less.
+    #[arg(long, env = "BAILIWICK_MIN_REQUEST_TIMEOUT", value_name = "DURATION", value_parser = duration::parse_positive, default_value = "30m0s")]
+    pub(crate) min_request_timeout: Duration,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct LogFlags {
+    /// How much is logged, to the standard error: 0 to 2 what operators need, from 3 on what helps to find mistakes, from 6
+    /// on everything.
+    #[arg(short, long, env = "BAILIWICK_V", value_name = "LEVEL", default_value_t = 0)]
+    pub(crate) v: u8,
+    /// How it is written.
+    #[arg(long, env = "BAILIWICK_LOGGING_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LoggingFormat::Text)]
+    pub(crate) logging_format: LoggingFormat,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LoggingFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[cfg(test)]
+mod tests;

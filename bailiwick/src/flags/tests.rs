@@ -1,0 +1,70 @@
+use super::*;
+use clap::CommandFactory;
+
+fn serve(arguments: &[&str]) -> Result<Box<ServeFlags>, String> {
+    let cli = Cli::try_parse_from([&["bailiwick"], arguments].concat()).map_err(|error| error.to_string())?;
+    match cli.command {
+        None => Ok(cli.serve),
+        Some(Command::Serve(flags)) => Ok(flags),
+        Some(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_command_line_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_flag_is_an_environment_variable() {
+    let mut command = Cli::command();
+    command.build();
+    for command in std::iter::once(&command).chain(command.get_subcommands()) {
+        for flag in command.get_arguments().filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"))
+        {
+            let long = flag.get_long().unwrap();
+            let variable = format!("BAILIWICK_{}", long.to_uppercase().replace('-', "_"));
+            assert_eq!(flag.get_env().unwrap().to_str().unwrap(), variable, "--{long}");
+        }
+    }
+}
+
+#[test]
+fn serving_needs_no_flag_and_no_command() {
+    for arguments in [&[][..], &["serve"]] {
+        let flags = serve(arguments).unwrap();
+        assert_eq!(flags.data.data_dir.to_str(), Some("bailiwick-data"));
+        assert_eq!((flags.listen.bind_address.to_string(), flags.listen.secure_port), ("127.0.0.1".to_owned(), 6443));
+        assert!(flags.etcd.etcd_servers.is_empty());
+        assert_eq!(flags.time.request_timeout, Duration::from_secs(60));
+        assert_eq!(flags.time.min_request_timeout, Duration::from_secs(1800));
+    }
+    assert_eq!(serve(&["--secure-port=0"]).unwrap().listen.secure_port, 0);
+    assert_eq!(serve(&["serve", "--secure-port", "0", "-v4"]).unwrap().log.v, 4);
+}
+
+#[test]
+fn lists_and_durations_are_read_as_go_reads_them() {
+    let flags = serve(&["--etcd-servers=http://a:2379,http://b:2379", "--shutdown-delay-duration=1m30s"]).unwrap();
+    assert_eq!(flags.etcd.etcd_servers, ["http://a:2379", "http://b:2379"]);
+    assert_eq!(flags.time.shutdown_delay_duration, Duration::from_secs(90));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for (arguments, expected) in [
+        (&["--request-timeout=5"][..], "missing unit in duration \"5\"; write it like 90s"),
+        (&["--request-timeout=0s"], "longer than 0"),
+        (&["--shutdown-delay-duration=-1s"], "negative"),
+        (&["--secure-port=70000"], "--secure-port"),
+        (&["--tls-cert-file=a"], "--tls-private-key-file"),
+        (&["--tls-private-key-file=a"], "--tls-cert-file"),
+        (&["--etcd-cafile=a"], "--etcd-servers"),
+        (&["--etcd-servers="], "--etcd-servers"),
+        (&["--logging-format=xml"], "text, json"),
+        (&["--secure-prt=1"], "--secure-port"),
+    ] {
+        let error = serve(arguments).unwrap_err();
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Puts the API together: the registry over the store, the server over the registry, and who may reach it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bailiwick_apiserver::{Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, Tls, Unhealthy};
+use bailiwick_registry::{KindError, Registry, kinds};
+use bailiwick_storage::{Metrics, Store};
+use tokio_util::sync::CancellationToken;
+
+/// What the API is made of.
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    /// Whom to believe.
+    pub(crate) tls: Arc<Tls>,
+    pub(crate) request_timeout: Duration,
+    pub(crate) min_request_timeout: Duration,
+    /// Cancelled when the server is about to stop: from then on it is not ready, but serves.
+    pub(crate) stopping: CancellationToken,
+    /// Cancelled when it stops: from then on watches end.
+    pub(crate) stopped: CancellationToken,
+}
+
+/// Why the API cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HandlerError {
+    #[error(transparent)]
+    Kind(#[from] KindError),
+    #[error("the store cannot be read")]
+    Store(#[from] bailiwick_storage::Error),
+}
+
+/// Whether the store answers.
+struct StoreAnswers(Arc<Registry>);
+
+/// What answers requests. Everything is in memory when it returns.
+pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
+    let registry = Arc::new(Registry::start(parts.store, kinds::all()?, Metrics::default()).await?);
+    let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
+        "etcd-readiness",
+        Endpoints::Ready,
+        StoreAnswers(registry.clone()),
+    );
+    tokio::spawn(end_readiness(health.clone(), parts.stopping));
+    let options = ServerOptions {
+        request_timeout: parts.request_timeout,
+        min_watch_duration: parts.min_request_timeout,
+        ..ServerOptions::default()
+    };
+    let server = Server::new(registry, health, &options, parts.stopped);
+    Ok(Frontend::new(Arc::new(server), parts.tls, options.clock))
+}
+
+async fn end_readiness(health: Health, stopping: CancellationToken) {
+    stopping.cancelled().await;
+    health.begin_shutdown();
+}
+
+// === impl StoreAnswers ===
+
+impl HealthCheck for StoreAnswers {
+    fn check(&self) -> Pin<Box<dyn Future<Output = Result<(), Unhealthy>> + Send + '_>> {
+        Box::pin(async { self.0.check_store().await.map_err(|error| Unhealthy::new(error.to_string())) })
+    }
+}

@@ -1,0 +1,69 @@
+//! Which store: the one in the data folder, or etcd.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bailiwick_storage::Store;
+use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder, OpenError};
+use bailiwick_storage::etcd::{ClientCertificate, ConnectError, Etcd, EtcdOptions, Secret, TlsOptions};
+
+use crate::flags::EtcdFlags;
+
+/// Why there is no store.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    #[error(transparent)]
+    Embedded(#[from] OpenError),
+    #[error(transparent)]
+    Etcd(#[from] ConnectError),
+    #[error("cannot read {}: {source}; check that the file exists and that you may read it", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("the key in {} is not text: give a PEM file", path.display())]
+    Key { path: PathBuf },
+}
+
+/// Opens the store that the flags ask for.
+pub(crate) async fn open(flags: &EtcdFlags, folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
+    if flags.etcd_servers.is_empty() {
+        return Ok(Arc::new(open_embedded(folder).await?));
+    }
+    let mut options = EtcdOptions::new(&flags.etcd_servers);
+    // Kubernetes writes it with a `/` in front.
+    options.root = flags.etcd_prefix.trim_start_matches('/').to_owned();
+    options.tls = tls(flags)?;
+    Ok(Arc::new(Etcd::connect(options).await?))
+}
+
+/// Opens the store in a folder.
+pub(crate) async fn open_embedded(folder: &Path) -> Result<Embedded, OpenError> {
+    let folder = Folder::take(folder)?;
+    Embedded::open(EmbeddedOptions::new(Arc::new(folder))).await
+}
+
+/// Waits until everything is written. Whoever else holds the store keeps it open, which is a mistake.
+pub(crate) async fn close(store: Arc<dyn Store>) {
+    let holders = Arc::strong_count(&store) - 1;
+    if holders > 0 {
+        tracing::warn!(holders, "the store is still in use: it is closed with the process");
+    }
+    // Dropping it waits for the disk.
+    if tokio::task::spawn_blocking(move || drop(store)).await.is_err() {
+        tracing::error!("the store was not closed well");
+    }
+}
+
+fn tls(flags: &EtcdFlags) -> Result<Option<TlsOptions>, StoreError> {
+    let Some(ca) = &flags.etcd_cafile else { return Ok(None) };
+    let client = match (&flags.etcd_certfile, &flags.etcd_keyfile) {
+        (Some(certificate), Some(key)) => {
+            let text = String::from_utf8(read(key)?).map_err(|_| StoreError::Key { path: key.clone() })?;
+            Some(ClientCertificate { certificate: read(certificate)?, key: Secret::new(text) })
+        }
+        _ => None,
+    };
+    Ok(Some(TlsOptions { ca: read(ca)?, client, server_name: None }))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
+    std::fs::read(path).map_err(|source| StoreError::File { path: path.to_owned(), source })
+}

@@ -1,0 +1,123 @@
+//! The program, running.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+use bailiwick_test_host::Kubectl;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// After this, what was to happen did not happen.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server that has said where it serves.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    /// What it announced.
+    pub(crate) printed: String,
+    pub(crate) data: PathBuf,
+    child: Child,
+    /// Read all the time, so that a talkative server is not held up by a full pipe.
+    _log: JoinHandle<String>,
+}
+
+/// A folder to start in.
+pub(crate) fn folder() -> TempDir {
+    tempfile::Builder::new().prefix("bailiwick-program-").tempdir().unwrap()
+}
+
+/// The program with arguments, in a folder, without the variables of whoever runs the tests.
+pub(crate) fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("BAILIWICK_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).current_dir(folder).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs the program to its end.
+pub(crate) async fn run(folder: &Path, arguments: &[&str]) -> Output {
+    timeout(PATIENCE, program(folder, arguments).output()).await.expect("an end in time").unwrap()
+}
+
+/// What a program that failed as it should said.
+pub(crate) fn failure(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    let errors: Vec<_> = stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    let [error] = errors[..] else { panic!("one error, not: {stderr}") };
+    error.to_owned()
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Starts it on a free port, with its data in `bailiwick-data`.
+    pub(crate) async fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_command(folder, program(folder, &[&["--secure-port=0"], arguments].concat())).await
+    }
+
+    pub(crate) async fn start_command(folder: &Path, mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut stderr = child.stderr.take().unwrap();
+        let log = tokio::spawn(async move {
+            let mut log = String::new();
+            stderr.read_to_string(&mut log).await.unwrap();
+            log
+        });
+        let reading = timeout(PATIENCE, read_announcement(&mut lines));
+        let Some((printed, url)) = reading.await.expect("an announcement in time") else {
+            panic!("the server did not start: {}", log.await.unwrap());
+        };
+        Self { url, printed, data: folder.join("bailiwick-data"), child, _log: log }
+    }
+
+    pub(crate) async fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.data.join("admin.kubeconfig")).await.unwrap()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap(), signal).unwrap();
+    }
+
+    pub(crate) async fn end(mut self) -> ExitStatus {
+        timeout(PATIENCE, self.child.wait()).await.expect("an end in time").unwrap()
+    }
+
+    pub(crate) async fn stop(self) {
+        self.signal(Signal::TERM);
+        assert_eq!(self.end().await.code(), Some(0));
+    }
+}
+
+/// Everything until the line that says how to go on, which every announcement has, and where the server is.
+async fn read_announcement(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<(String, String)> {
+    let (mut printed, mut url) = (String::new(), String::new());
+    while let Some(line) = lines.next_line().await.unwrap() {
+        printed.push_str(&line);
+        printed.push('\n');
+        if let Some((_, rest)) = line.split_once(" serves ") {
+            url = rest.split(' ').next().unwrap().to_owned();
+        }
+        let is_last = line.ends_with("kubectl get organizations") || line.contains("no kubeconfig was written");
+        // A server that was started before says no more than this.
+        let is_short = line.contains("export KUBECONFIG=") && !printed.contains("Try");
+        if is_last || is_short {
+            return Some((printed, url));
+        }
+    }
+    None
+}

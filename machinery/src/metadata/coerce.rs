@@ -1,0 +1,193 @@
+//! Metadata as Kubernetes types it: what has another type is refused, and what nobody knows is dropped.
+
+use serde_json::{Map, Value};
+
+use crate::go::json_type;
+use crate::object::Object;
+use crate::time::parse_rfc3339;
+
+/// Why metadata is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// A field has another type.
+    #[error("json: cannot unmarshal {found} into Go struct field {owner}.{field} of type {expected}")]
+    Type {
+        /// What was found.
+        found: &'static str,
+        /// The type that the field belongs to.
+        owner: &'static str,
+        /// The field.
+        field: &'static str,
+        /// What should be there.
+        expected: &'static str,
+    },
+    /// It is no object.
+    #[error("metadata is not an object but {found}")]
+    NoObject {
+        /// What was found.
+        found: &'static str,
+    },
+    /// A time is none.
+    #[error("parsing time {0} as \"2006-01-02T15:04:05Z07:00\": cannot parse it")]
+    Time(String),
+    /// A number is too large.
+    #[error("json: cannot unmarshal number {number} into Go struct field {owner}.{field} of type int64")]
+    Number {
+        /// The number.
+        number: String,
+        /// The type that the field belongs to.
+        owner: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+}
+
+/// The type of a field.
+#[derive(Clone, Copy)]
+enum Shape {
+    Text(&'static str),
+    Whole,
+    Boolean,
+    Time,
+    Texts,
+    TextMap,
+    Objects(&'static str, &'static [Field]),
+    Anything,
+}
+
+type Field = (&'static str, Shape);
+
+const STRING: Shape = Shape::Text("string");
+
+const OBJECT_META: &[Field] = &[
+    ("annotations", Shape::TextMap),
+    ("creationTimestamp", Shape::Time),
+    ("deletionGracePeriodSeconds", Shape::Whole),
+    ("deletionTimestamp", Shape::Time),
+    ("finalizers", Shape::Texts),
+    ("generateName", STRING),
+    ("generation", Shape::Whole),
+    ("labels", Shape::TextMap),
+    ("managedFields", Shape::Objects("ManagedFieldsEntry", MANAGED_FIELDS)),
+    ("name", STRING),
+    ("namespace", STRING),
+    ("ownerReferences", Shape::Objects("OwnerReference", OWNER)),
+    ("resourceVersion", STRING),
+    ("selfLink", STRING),
+    ("uid", Shape::Text("types.UID")),
+];
+
+const OWNER: &[Field] = &[
+    ("apiVersion", STRING),
+    ("blockOwnerDeletion", Shape::Boolean),
+    ("controller", Shape::Boolean),
+    ("kind", STRING),
+    ("name", STRING),
+    ("uid", Shape::Text("types.UID")),
+];
+
+const MANAGED_FIELDS: &[Field] = &[
+    ("apiVersion", STRING),
+    ("fieldsType", STRING),
+    ("fieldsV1", Shape::Anything),
+    ("manager", STRING),
+    ("operation", Shape::Text("v1.ManagedFieldsOperationType")),
+    ("subresource", STRING),
+    ("time", Shape::Time),
+];
+
+/// Checks the types of an object's metadata and drops what is null or unknown. Returns where the unknown fields were:
+/// `metadata.foo`.
+pub fn coerce(object: &mut Object) -> Result<Vec<String>, MetadataError> {
+    let mut unknown = Vec::new();
+    match object.fields_mut().get_mut("metadata") {
+        None => {}
+        Some(Value::Null) => drop(object.fields_mut().remove("metadata")),
+        Some(Value::Object(fields)) => coerce_fields("ObjectMeta", OBJECT_META, fields, "metadata", &mut unknown)?,
+        Some(other) => return Err(MetadataError::NoObject { found: json_type(other) }),
+    }
+    Ok(unknown)
+}
+
+fn coerce_fields(
+    owner: &'static str,
+    known: &'static [Field],
+    fields: &mut Map<String, Value>,
+    path: &str,
+    unknown: &mut Vec<String>,
+) -> Result<(), MetadataError> {
+    let mut dropped = Vec::new();
+    for (name, value) in fields.iter_mut() {
+        match known.iter().find(|(known, _)| known == name) {
+            None => {
+                unknown.push(format!("{path}.{name}"));
+                dropped.push(name.clone());
+            }
+            Some(_) if value.is_null() => dropped.push(name.clone()),
+            Some((field, shape)) => coerce_value(owner, field, *shape, value, path, unknown)?,
+        }
+    }
+    for name in dropped {
+        fields.remove(&name);
+    }
+    Ok(())
+}
+
+fn coerce_value(
+    owner: &'static str,
+    field: &'static str,
+    shape: Shape,
+    value: &mut Value,
+    path: &str,
+    unknown: &mut Vec<String>,
+) -> Result<(), MetadataError> {
+    let mismatch =
+        |found: &Value, expected: &'static str| MetadataError::Type { found: json_type(found), owner, field, expected };
+    match (shape, value) {
+        (Shape::Text(_), Value::String(_)) | (Shape::Boolean, Value::Bool(_)) | (Shape::Anything, _) => Ok(()),
+        (Shape::Text(expected), other) => Err(mismatch(other, expected)),
+        (Shape::Boolean, other) => Err(mismatch(other, "bool")),
+        (Shape::Whole, Value::Number(number)) if number.is_i64() => Ok(()),
+        (Shape::Whole, Value::Number(number)) => {
+            Err(MetadataError::Number { number: number.to_string(), owner, field })
+        }
+        (Shape::Whole, other) => Err(mismatch(other, "int64")),
+        (Shape::Time, Value::String(text)) => match parse_rfc3339(text) {
+            Some(_) => Ok(()),
+            None => Err(MetadataError::Time(crate::go::quote(text))),
+        },
+        (Shape::Time, other) => Err(mismatch(other, "string")),
+        (Shape::Texts, Value::Array(items)) => texts(items.iter_mut(), mismatch),
+        (Shape::Texts, other) => Err(mismatch(other, "[]string")),
+        (Shape::TextMap, Value::Object(fields)) => texts(fields.values_mut(), mismatch),
+        (Shape::TextMap, other) => Err(mismatch(other, "map[string]string")),
+        (Shape::Objects(kind, known), Value::Array(items)) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                match item {
+                    Value::Object(fields) => {
+                        coerce_fields(kind, known, fields, &format!("{path}.{field}[{index}]"), unknown)?;
+                    }
+                    Value::Null => *item = Value::Object(Map::new()),
+                    other => return Err(mismatch(other, "v1.OwnerReference")),
+                }
+            }
+            Ok(())
+        }
+        (Shape::Objects(..), other) => Err(mismatch(other, "[]v1.OwnerReference")),
+    }
+}
+
+/// Go reads null as the empty text.
+fn texts<'v>(
+    values: impl Iterator<Item = &'v mut Value>,
+    mismatch: impl Fn(&Value, &'static str) -> MetadataError,
+) -> Result<(), MetadataError> {
+    for value in values {
+        match value {
+            Value::String(_) => {}
+            Value::Null => *value = Value::from(""),
+            other => return Err(mismatch(other, "string")),
+        }
+    }
+    Ok(())
+}

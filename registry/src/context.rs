@@ -1,0 +1,60 @@
+//! What an operation knows beside its object: who asks, and what time it is.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bailiwick_machinery::format_rfc3339;
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// The name that authentication found.
+    pub name: String,
+    /// What tells users of one name apart over time.
+    pub uid: String,
+    /// The groups the user is in.
+    pub groups: Vec<String>,
+    /// What else authentication found.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// What an operation knows beside its object.
+#[derive(Clone, Copy, Debug)]
+pub struct Ctx<'c> {
+    /// Who asks.
+    pub user: &'c User,
+    /// When.
+    pub now: SystemTime,
+}
+
+/// What time it is. Injected, so that tests can say.
+pub trait Clock: Send + Sync + 'static {
+    /// Now.
+    fn now(&self) -> SystemTime;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+// === impl SystemClock ===
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is what others take the time from")]
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+// === impl Ctx ===
+
+impl Ctx<'_> {
+    /// The time as objects state it: in whole seconds.
+    pub fn timestamp(&self) -> String {
+        let seconds = match self.now.duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            Err(before) => -i64::try_from(before.duration().as_secs()).unwrap_or(i64::MAX),
+        };
+        format_rfc3339(seconds).unwrap_or_default()
+    }
+}

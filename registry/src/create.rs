@@ -1,0 +1,117 @@
+//! Making an object.
+
+use bailiwick_machinery::name::generated_name;
+use bailiwick_machinery::{Object, Scope};
+use bailiwick_storage::{self as storage, At, Store, Txn};
+use uuid::Uuid;
+
+use crate::context::Ctx;
+use crate::error::{Error, Result};
+use crate::kind::ServedKind;
+use crate::read::failed;
+use crate::registry::Registry;
+use crate::write::{WriteOptions, Written, to_served, to_stored};
+
+/// How many names are tried for an object that leaves its name to the server.
+const MAX_NAMES: usize = 8;
+
+// === impl Registry ===
+
+impl Registry {
+    /// Makes an object of what a client sent.
+    pub async fn create(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        mut object: Object,
+        options: &WriteOptions,
+    ) -> Result<Written> {
+        let warnings = kind.accept(&mut object, options)?;
+        let generated = object.metadata().name().is_empty() && !object.metadata().generate_name().is_empty();
+        for _ in 1..MAX_NAMES {
+            match self.create_named(ctx, kind, object.clone(), generated, options.dry_run).await {
+                Err(Error::AlreadyExists { .. }) if generated => {}
+                Err(error) => return Err(error),
+                Ok(object) => return Ok(Written { object, warnings }),
+            }
+        }
+        match self.create_named(ctx, kind, object, generated, options.dry_run).await {
+            Err(Error::AlreadyExists { resource, name, .. }) if generated => {
+                Err(Error::NoUniqueName { resource, name })
+            }
+            Err(error) => Err(error),
+            Ok(object) => Ok(Written { object, warnings }),
+        }
+    }
+
+    async fn create_named(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        mut object: Object,
+        generate: bool,
+        dry_run: bool,
+    ) -> Result<crate::Encoded> {
+        let version_set = !matches!(object.metadata().resource_version(), "" | "0");
+        begin_life(ctx, kind, &mut object);
+        if generate {
+            let name = random_name(object.metadata().generate_name());
+            object.set_metadata_text("name", &name);
+        }
+        kind.kind().rules().prepare_create(ctx, &mut object).await?;
+        kind.validate(&object)?;
+        if version_set {
+            return Err(Error::ResourceVersionSet);
+        }
+        let (name, namespace) = (object.metadata().name().to_owned(), object.metadata().namespace().to_owned());
+        let key = kind.key(&namespace, &name).map_err(|error| Error::BadRequest(error.to_string()))?;
+        let stored = to_stored(kind, &object)?;
+        if dry_run {
+            let at = self.cache().get_object(&key, At::Latest).await;
+            return match at.map_err(|error| failed("create", kind, error))? {
+                (_, Some(_)) => Err(self.already_exists(kind, &namespace, &name).await),
+                (_, None) => to_served(kind, &name, &stored, None),
+            };
+        }
+        match self.cache().commit(Txn::new().create(key, stored.clone())).await {
+            Ok(revision) => to_served(kind, &name, &stored, Some(revision.get())),
+            Err(storage::Error::Conflict(_)) => Err(self.already_exists(kind, &namespace, &name).await),
+            Err(error) => Err(failed("create", kind, error)),
+        }
+    }
+
+    async fn already_exists(&self, kind: &ServedKind, namespace: &str, name: &str) -> Error {
+        let found = self.get(kind, namespace, name, At::Latest).await.ok();
+        let object = found.and_then(|found| found.to_object(kind.gvk()).ok());
+        let deleting = object.is_some_and(|object| object.metadata().deletion_timestamp().is_some());
+        Error::AlreadyExists { resource: kind.resource(), name: name.to_owned(), deleting }
+    }
+}
+
+/// What the server alone decides about a new object.
+fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
+    let metadata = object.metadata_mut();
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"] {
+        metadata.remove(field);
+    }
+    if kind.kind().scope() == Scope::Cluster {
+        metadata.remove("namespace");
+    }
+    object.set_metadata_text("uid", &Uuid::new_v4().to_string());
+    object.set_metadata_text("creationTimestamp", &ctx.timestamp());
+    object.set_generation(1);
+    if kind.kind().has_status() {
+        object.fields_mut().remove("status");
+    }
+    object.set_gvk(kind.gvk());
+}
+
+fn random_name(base: &str) -> String {
+    let mut random = Uuid::new_v4().as_u128();
+    generated_name(base, |bound| {
+        let bound = bound.max(1) as u128;
+        let digit = random % bound;
+        random /= bound;
+        usize::try_from(digit).unwrap_or(0)
+    })
+}

@@ -1,0 +1,209 @@
+//! Removing objects, at once or once their finalizers are gone.
+
+use bailiwick_machinery::Object;
+use bailiwick_machinery::metadata::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN};
+use bailiwick_storage::{Key, Store, Txn};
+use serde_json::Value;
+
+use crate::context::Ctx;
+use crate::encoded::Encoded;
+use crate::error::{Error, Result};
+use crate::kind::ServedKind;
+use crate::read::{List, ListRequest, not_found};
+use crate::registry::Registry;
+use crate::write::{Current, MAX_ATTEMPTS, Retry, contended, to_served, to_stored};
+
+/// How to remove objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// How many seconds the object may take. No kind here takes any; it is read, and told to nobody.
+    pub grace_period_seconds: Option<i64>,
+    /// What the object must be.
+    pub preconditions: Option<Preconditions>,
+    /// What happens to the objects it owns, in the deprecated way.
+    pub orphan_dependents: Option<bool>,
+    /// What happens to the objects it owns.
+    pub propagation_policy: Option<PropagationPolicy>,
+    /// Whether nothing shall be removed.
+    pub dry_run: bool,
+}
+
+/// What an object must be for a deletion to happen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// Its UID.
+    pub uid: Option<String>,
+    /// Its resource version.
+    pub resource_version: Option<String>,
+}
+
+/// What happens to the objects that a removed object owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropagationPolicy {
+    /// They stay, without an owner.
+    Orphan,
+    /// They are removed later.
+    Background,
+    /// They are removed first.
+    Foreground,
+}
+
+/// What became of an object.
+#[derive(Clone, Debug)]
+pub enum Deleted {
+    /// It is gone.
+    Gone {
+        /// What its UID was.
+        uid: String,
+    },
+    /// It waits for its finalizers to go.
+    Waiting(Encoded),
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// Removes an object, or marks it to be removed once its finalizers are gone.
+    pub async fn delete(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        namespace: &str,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted> {
+        let key = kind.key(namespace, name).map_err(|_| not_found(kind, name))?;
+        let mut current = self.begin(kind, &key).await?;
+        for _ in 0..MAX_ATTEMPTS {
+            let planned = plan(ctx, kind, &current, options).await;
+            let uncertain = matches!(planned, Err(_) | Ok(Plan::Keep));
+            if uncertain && let Some(newer) = self.newer(kind, &current).await? {
+                current = newer;
+                continue;
+            }
+            let seen = current.cached.revision();
+            let (txn, marked) = match planned? {
+                Plan::Keep => return Ok(Deleted::Waiting(current.encoded(kind)?)),
+                Plan::Remove => (Txn::new().delete(key.clone(), seen), None),
+                Plan::Mark(marked) => {
+                    let stored = to_stored(kind, &marked)?;
+                    (Txn::new().update(key.clone(), stored.clone(), seen), Some(stored))
+                }
+            };
+            let committed = match options.dry_run {
+                true => Ok(seen),
+                false => self.cache().commit(txn).await,
+            };
+            match (committed, marked) {
+                (Ok(_), None) => return Ok(Deleted::Gone { uid: current.object.metadata().uid().to_owned() }),
+                (Ok(revision), Some(stored)) => {
+                    return to_served(kind, name, &stored, Some(revision.get())).map(Deleted::Waiting);
+                }
+                (Err(error), _) => match self.after_failure("delete", kind, &key, error).await? {
+                    Retry::Again(newer) => current = *newer,
+                    Retry::Gone => return Err(not_found(kind, name)),
+                },
+            }
+        }
+        Err(contended(kind, name))
+    }
+
+    /// Removes all objects that a list would show, and returns that list. Not all at once: who watches sees them go one
+    /// by one, and what goes meanwhile by other hands is no failure.
+    pub async fn delete_collection(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        request: &ListRequest<'_>,
+        options: &DeleteOptions,
+    ) -> Result<List> {
+        let list = self.list(kind, request).await?;
+        for object in &list.objects {
+            let (namespace, name) = names_of(kind, object.key());
+            match self.delete(ctx, kind, &namespace, &name, options).await {
+                Ok(_) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(list)
+    }
+}
+
+/// What to do with an object that is to go.
+enum Plan {
+    /// Nothing: it is marked already.
+    Keep,
+    /// Mark it.
+    Mark(Object),
+    /// Remove it.
+    Remove,
+}
+
+async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, options: &DeleteOptions) -> Result<Plan> {
+    let object = &current.object;
+    check_preconditions(kind, object, options)?;
+    kind.kind().rules().check_delete(ctx, object).await?;
+    let finalizers = finalizers_for(object, options);
+    if finalizers.is_empty() {
+        return Ok(Plan::Remove);
+    }
+    let mut marked = object.clone();
+    marked.set_finalizers(&finalizers);
+    if object.metadata().deletion_timestamp().is_none() {
+        marked.set_metadata_text("deletionTimestamp", &ctx.timestamp());
+        marked.metadata_mut().insert("deletionGracePeriodSeconds".to_owned(), Value::from(0));
+        if object.metadata().generation() > 0 {
+            marked.set_generation(object.metadata().generation() + 1);
+        }
+    }
+    Ok(if marked == *object { Plan::Keep } else { Plan::Mark(marked) })
+}
+
+fn check_preconditions(kind: &ServedKind, object: &Object, options: &DeleteOptions) -> Result<()> {
+    let Some(preconditions) = &options.preconditions else { return Ok(()) };
+    let metadata = object.metadata();
+    let conflict = |why: String| Error::Conflict { resource: kind.resource(), name: metadata.name().to_owned(), why };
+    if let Some(uid) = preconditions.uid.as_deref().filter(|uid| *uid != metadata.uid()) {
+        return Err(conflict(format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+            metadata.uid()
+        )));
+    }
+    let wanted = preconditions.resource_version.as_deref();
+    if let Some(version) = wanted.filter(|version| *version != metadata.resource_version()) {
+        return Err(conflict(format!(
+            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
+            metadata.resource_version()
+        )));
+    }
+    Ok(())
+}
+
+/// The finalizers that the object keeps or gets: those of the garbage collector follow from the options, and where these
+/// say nothing, from what the object has already.
+fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
+    let has = |finalizer: &str| object.metadata().finalizers().any(|found| found == finalizer);
+    let (orphan, foreground) = match (options.orphan_dependents, options.propagation_policy) {
+        (Some(orphan), _) => (orphan, false),
+        (None, Some(policy)) => (policy == PropagationPolicy::Orphan, policy == PropagationPolicy::Foreground),
+        (None, None) if has(FINALIZER_ORPHAN) => (true, false),
+        (None, None) => (false, has(FINALIZER_FOREGROUND)),
+    };
+    let collectors = |finalizer: &&str| matches!(*finalizer, FINALIZER_ORPHAN | FINALIZER_FOREGROUND);
+    let others = object.metadata().finalizers().filter(|finalizer| !collectors(finalizer));
+    let mut finalizers: Vec<String> = others.map(str::to_owned).collect();
+    if orphan {
+        finalizers.push(FINALIZER_ORPHAN.to_owned());
+    }
+    if foreground {
+        finalizers.push(FINALIZER_FOREGROUND.to_owned());
+    }
+    finalizers
+}
+
+/// The namespace and the name in a key.
+fn names_of(kind: &ServedKind, key: &Key) -> (String, String) {
+    let relative = kind.kind().keys().all().relative(key).unwrap_or_default();
+    let (namespace, name) = relative.rsplit_once('/').unwrap_or(("", relative));
+    (namespace.to_owned(), name.to_owned())
+}

@@ -1,0 +1,135 @@
+//! Why an operation on objects was refused or failed: a reason, and what it is about. What it becomes on the wire is decided
+//! in one place, by whoever serves it.
+
+use bailiwick_machinery::decode::StrictDecodingError;
+use bailiwick_machinery::patch::PatchError;
+use bailiwick_machinery::{FieldErrors, GroupKind, GroupResource};
+use bailiwick_storage as storage;
+
+/// The result of an operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation was refused or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such object.
+    #[error("{resource} \"{name}\" not found")]
+    NotFound {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+    },
+    /// There is one of this name.
+    #[error("{resource} \"{name}\" already exists")]
+    AlreadyExists {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+        /// Whether it is about to go.
+        deleting: bool,
+    },
+    /// No free name was found for an object that left it to the server.
+    #[error("no free name was found for {resource} \"{name}\"")]
+    NoUniqueName {
+        /// Its resource.
+        resource: GroupResource,
+        /// The name that was tried last.
+        name: String,
+    },
+    /// The object is not the one, or not in the state, that the request speaks of.
+    #[error("{resource} \"{name}\" cannot be changed: {why}")]
+    Conflict {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+        /// What differs.
+        why: String,
+    },
+    /// The object was changed since the client read it.
+    #[error("{resource} \"{name}\" has been modified")]
+    Modified {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+    },
+    /// The object breaks rules.
+    #[error("{kind} \"{name}\" is invalid: {errors}")]
+    Invalid {
+        /// Its kind.
+        kind: GroupKind,
+        /// Its name.
+        name: String,
+        /// Which rules, and where.
+        errors: FieldErrors,
+    },
+    /// The object, or what came as one, cannot be read.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The object has fields that nobody knows, or fields that are there twice, and the client wants to be told.
+    #[error(transparent)]
+    Strict(StrictDecodingError),
+    /// A patch cannot be read, or does not fit the object.
+    #[error(transparent)]
+    Patch(PatchError),
+    /// A patch fits, but what it makes is no object.
+    #[error("the patch makes no object: {why}")]
+    PatchedObject {
+        /// The patch.
+        patch: String,
+        /// What is wrong with its result.
+        why: String,
+    },
+    /// A new object came with a resource version.
+    #[error("resourceVersion should not be set on objects to be created")]
+    ResourceVersionSet,
+    /// The kind has no such operation.
+    #[error("{action} is not supported on {resource}")]
+    NotSupported {
+        /// The kind's resource.
+        resource: GroupResource,
+        /// The operation.
+        action: &'static str,
+    },
+    /// Others changed the object again and again while this operation was trying to.
+    #[error("{resource} \"{name}\" is changed too often by others")]
+    Contended {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+    },
+    /// The object is too large to be stored.
+    #[error("{resource} \"{name}\" has {bytes} bytes, of which at most {} can be stored", storage::MAX_VALUE_BYTES)]
+    TooLarge {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// What is stored is no object.
+    #[error("what is stored for {resource} \"{name}\" cannot be read: {why}")]
+    Unreadable {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The store failed.
+    #[error("{operation} of {resource} failed")]
+    Storage {
+        /// What was tried.
+        operation: &'static str,
+        /// On what.
+        resource: GroupResource,
+        /// What happened.
+        source: storage::Error,
+    },
+}

@@ -1,0 +1,349 @@
+//! What a kind is: its names, where its objects live, in which versions it is served, and its rules.
+//!
+//! A native kind is described by its Rust type; a kind that was defined by data has the same descriptor.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bailiwick_machinery::schema::Schema;
+use bailiwick_machinery::table::Columns;
+use bailiwick_machinery::{
+    FieldErrors, GroupKind, GroupResource, GroupVersion, GroupVersionKind, NameRule, Object, Scope,
+};
+use bailiwick_storage::{Key, KeyError, Prefix, Resource};
+use bytes::Bytes;
+use k8s_openapi::Resource as TypedResource;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::encoded;
+use crate::strategy::{SchemaOnly, Strategy};
+use crate::subresource::Subresource;
+
+/// A kind.
+pub struct Kind {
+    names: Names,
+    scope: Scope,
+    name_rule: NameRule,
+    status: bool,
+    versions: Vec<Version>,
+    strategy: Arc<dyn Strategy>,
+    subresources: Vec<Arc<dyn Subresource>>,
+    keys: Resource,
+}
+
+/// How a kind is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// One object, as `kind` states it.
+    pub kind: Cow<'static, str>,
+    /// Many objects, as `kind` states it.
+    pub list_kind: Cow<'static, str>,
+    /// Many objects, in paths.
+    pub plural: Cow<'static, str>,
+    /// One object, for people.
+    pub singular: Cow<'static, str>,
+    /// Shorter names for people.
+    pub short_names: Vec<Cow<'static, str>>,
+    /// Sets of kinds it belongs to, for people.
+    pub categories: Vec<Cow<'static, str>>,
+}
+
+/// A group and version in which a kind is served.
+pub struct Version {
+    /// The group and version.
+    pub group_version: GroupVersion,
+    /// What its objects look like.
+    pub schema: Schema,
+    /// What people see of many objects.
+    pub columns: Columns,
+    /// Fields by which objects can be selected, beside their names.
+    pub selectable: Vec<SelectableField>,
+}
+
+/// A field by which objects can be selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectableField {
+    name: String,
+    path: Vec<String>,
+}
+
+/// A kind in one of its versions: what a request is for. Cheap to clone.
+#[derive(Clone)]
+pub struct ServedKind {
+    kind: Arc<Kind>,
+    version: usize,
+    gvk: GroupVersionKind,
+    head: Bytes,
+    /// The head of the version in which objects are stored.
+    stored_head: Bytes,
+}
+
+/// Why a descriptor is no kind. Native kinds are checked by a test.
+#[derive(Debug, thiserror::Error)]
+pub enum KindError {
+    /// The group or the plural cannot be part of a key.
+    #[error("\"{group}\" and \"{plural}\" are no names of a resource")]
+    Names {
+        /// The group.
+        group: String,
+        /// The plural.
+        plural: String,
+        /// Which, and why.
+        source: KeyError,
+    },
+    /// The type has no structural schema.
+    #[error("the type of {kind} has no structural schema: {errors}")]
+    Schema {
+        /// The kind.
+        kind: String,
+        /// Why.
+        errors: FieldErrors,
+    },
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// A kind that is described by a Rust type. Its columns are the name and the age, until others are given.
+    pub fn native<T: TypedResource + JsonSchema>(scope: Scope, name_rule: NameRule) -> Result<Self, KindError> {
+        let schema =
+            Schema::from_type::<T>().map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
+        let version = Version {
+            group_version: GroupVersion::new(T::GROUP, T::VERSION),
+            schema,
+            columns: Columns::named().with_age(),
+            selectable: Vec::new(),
+        };
+        let names = Names {
+            kind: T::KIND.into(),
+            list_kind: format!("{}List", T::KIND).into(),
+            plural: T::URL_PATH_SEGMENT.into(),
+            singular: T::KIND.to_lowercase().into(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+        };
+        Self::new(names, scope, name_rule, version)
+    }
+
+    /// A kind, with the version in which its objects are stored.
+    pub fn new(names: Names, scope: Scope, name_rule: NameRule, stored: Version) -> Result<Self, KindError> {
+        let group = &stored.group_version.group;
+        let keys = Resource::new(group.as_bytes(), names.plural.as_bytes()).map_err(|source| KindError::Names {
+            group: group.to_string(),
+            plural: names.plural.to_string(),
+            source,
+        })?;
+        Ok(Self {
+            names,
+            scope,
+            name_rule,
+            status: false,
+            versions: vec![stored],
+            strategy: Arc::new(SchemaOnly),
+            subresources: Vec::new(),
+            keys,
+        })
+    }
+
+    /// With shorter names.
+    #[must_use]
+    pub fn short_names(mut self, names: &[&'static str]) -> Self {
+        self.names.short_names = names.iter().copied().map(Cow::Borrowed).collect();
+        self
+    }
+
+    /// In sets of kinds.
+    #[must_use]
+    pub fn categories(mut self, categories: &[&'static str]) -> Self {
+        self.names.categories = categories.iter().copied().map(Cow::Borrowed).collect();
+        self
+    }
+
+    /// With a status that is written on its own.
+    #[must_use]
+    pub fn with_status(mut self) -> Self {
+        self.status = true;
+        self
+    }
+
+    /// With these columns in all versions there are so far.
+    #[must_use]
+    pub fn columns(mut self, columns: impl Fn() -> Columns) -> Self {
+        for version in &mut self.versions {
+            version.columns = columns();
+        }
+        self
+    }
+
+    /// With fields by which objects can be selected, in all versions there are so far.
+    #[must_use]
+    pub fn selectable(mut self, fields: &[&str]) -> Self {
+        for version in &mut self.versions {
+            version.selectable = fields.iter().map(|field| SelectableField::new(field)).collect();
+        }
+        self
+    }
+
+    /// With rules beyond the schema.
+    #[must_use]
+    pub fn strategy(mut self, strategy: impl Strategy) -> Self {
+        self.strategy = Arc::new(strategy);
+        self
+    }
+
+    /// With one more subresource.
+    #[must_use]
+    pub fn subresource(mut self, subresource: impl Subresource) -> Self {
+        self.subresources.push(Arc::new(subresource));
+        self
+    }
+
+    /// Also served in another version or group, from the same storage.
+    #[must_use]
+    pub fn also_served(mut self, version: Version) -> Self {
+        self.versions.push(version);
+        self
+    }
+
+    /// How it is called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Where its objects live.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// What its objects may be called.
+    pub fn name_rule(&self) -> NameRule {
+        self.name_rule
+    }
+
+    /// Whether its status is written on its own.
+    pub fn has_status(&self) -> bool {
+        self.status
+    }
+
+    /// The versions it is served in; the first is the one it is stored in.
+    pub fn versions(&self) -> &[Version] {
+        &self.versions
+    }
+
+    /// What can be reached below its objects, beside the status.
+    pub fn subresources(&self) -> &[Arc<dyn Subresource>] {
+        &self.subresources
+    }
+
+    /// Where its objects are stored.
+    pub(crate) fn keys(&self) -> &Resource {
+        &self.keys
+    }
+
+    pub(crate) fn rules(&self) -> &dyn Strategy {
+        &*self.strategy
+    }
+
+    /// The kind of what is stored.
+    pub fn stored_gvk(&self) -> Option<GroupVersionKind> {
+        Some(self.versions.first()?.group_version.kind(self.names.kind.clone()))
+    }
+}
+
+// === impl ServedKind ===
+
+impl ServedKind {
+    /// The kind in each of its versions.
+    pub(crate) fn all(kind: &Arc<Kind>) -> Vec<Self> {
+        let Some(stored) = kind.stored_gvk() else { return Vec::new() };
+        let stored_head = encoded::head(&stored);
+        let serve = |(version, served): (usize, &Version)| {
+            let gvk = served.group_version.kind(kind.names.kind.clone());
+            let head = encoded::head(&gvk);
+            Self { kind: kind.clone(), version, gvk, head, stored_head: stored_head.clone() }
+        };
+        kind.versions.iter().enumerate().map(serve).collect()
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The version.
+    pub fn version(&self) -> &Version {
+        // `all` made this number of the versions there are, and they do not change.
+        &self.kind.versions[self.version]
+    }
+
+    /// What its objects state.
+    pub fn gvk(&self) -> &GroupVersionKind {
+        &self.gvk
+    }
+
+    /// What a list of them states.
+    pub fn list_gvk(&self) -> GroupVersionKind {
+        self.version().group_version.kind(self.kind.names.list_kind.clone())
+    }
+
+    /// Its group and kind.
+    pub fn group_kind(&self) -> GroupKind {
+        self.gvk.group_kind()
+    }
+
+    /// Its group and plural.
+    pub fn resource(&self) -> GroupResource {
+        GroupResource::new(self.gvk.group.clone(), self.kind.names.plural.clone())
+    }
+
+    /// What precedes an [`Encoded`](crate::Encoded) object of it: `{"apiVersion":…,"kind":…,`.
+    pub fn head(&self) -> &Bytes {
+        &self.head
+    }
+
+    pub(crate) fn stored_head(&self) -> &Bytes {
+        &self.stored_head
+    }
+
+    /// The key of an object. Only a name that no object can have has none.
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<Key, KeyError> {
+        match self.kind.scope {
+            Scope::Namespaced => self.kind.keys.namespaced(namespace, name),
+            Scope::Cluster => self.kind.keys.object(name),
+        }
+    }
+
+    /// The objects of a namespace, or all.
+    pub(crate) fn range(&self, namespace: Option<&str>) -> Result<Prefix, KeyError> {
+        match namespace {
+            Some(namespace) => self.kind.keys.namespace(namespace),
+            None => Ok(self.kind.keys.all().clone()),
+        }
+    }
+}
+
+// === impl SelectableField ===
+
+impl SelectableField {
+    /// The field at a path of names: `spec.catalogName`.
+    pub fn new(path: &str) -> Self {
+        Self { name: path.to_owned(), path: path.split('.').map(str::to_owned).collect() }
+    }
+
+    /// As selectors name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its value in an object, as selectors compare it. An absent field is the empty text.
+    pub(crate) fn value(&self, object: &Object) -> String {
+        let mut steps = self.path.iter();
+        let first = steps.next().and_then(|step| object.fields().get(step));
+        match steps.try_fold(first, |value, step| value.map(|value| value.get(step))).flatten() {
+            Some(Value::String(text)) => text.clone(),
+            Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
+            Some(_) | None => String::new(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Kinds, their rules, and the operations on their objects, written once for all kinds.
+//!
+//! This crate knows no HTTP: what goes wrong is an [`Error`] with a reason, and whoever serves it decides what that is on
+//! the wire. One kind is one file in `kinds/` and one line in [`kinds::all`].
+
+mod accept;
+mod context;
+mod create;
+mod delete;
+mod encoded;
+mod error;
+mod extract;
+mod kind;
+pub mod kinds;
+mod read;
+mod registry;
+mod selection;
+mod strategy;
+mod subresource;
+mod update;
+mod watch;
+mod write;
+
+pub use context::{Clock, Ctx, SystemClock, User};
+pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
+pub use encoded::{Encoded, EncodedError};
+pub use error::{Error, Result};
+pub use kind::{Kind, KindError, Names, SelectableField, ServedKind, Version};
+pub use read::{List, ListRequest};
+pub use registry::Registry;
+pub use selection::Selection;
+pub use strategy::{SchemaOnly, Strategy};
+pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
+pub use update::{Change, Part, Update};
+pub use watch::{ObjectWatch, WatchBatch, WatchEvent, WatchFrom};
+pub use write::{WriteOptions, Written};

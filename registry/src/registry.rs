@@ -1,0 +1,62 @@
+//! All kinds, and the store that holds their objects.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bailiwick_machinery::GroupVersion;
+use bailiwick_storage::cache::{Cache, CacheOptions};
+use bailiwick_storage::{self as storage, Metrics, Store};
+
+use crate::extract::Extract;
+use crate::kind::{Kind, ServedKind};
+
+/// Kinds and their objects.
+pub struct Registry {
+    kinds: Vec<Arc<Kind>>,
+    served: Vec<ServedKind>,
+    by_path: HashMap<String, usize>,
+    cache: Cache,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// Fills the cache from the store; ready to serve when it returns.
+    pub async fn start(store: Arc<dyn Store>, kinds: Vec<Kind>, metrics: Metrics) -> storage::Result<Self> {
+        let kinds: Vec<Arc<Kind>> = kinds.into_iter().map(Arc::new).collect();
+        let served: Vec<ServedKind> = kinds.iter().flat_map(ServedKind::all).collect();
+        let path = |kind: &ServedKind| path(&kind.version().group_version, &kind.kind().names().plural);
+        let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
+        let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
+        let cache = Cache::start(store, options).await?;
+        Ok(Self { kinds, served, by_path, cache })
+    }
+
+    /// All kinds.
+    pub fn kinds(&self) -> &[Arc<Kind>] {
+        &self.kinds
+    }
+
+    /// All kinds in all their versions.
+    pub fn served(&self) -> &[ServedKind] {
+        &self.served
+    }
+
+    /// The kind that a path names.
+    pub fn find(&self, group_version: &GroupVersion, plural: &str) -> Option<&ServedKind> {
+        self.served.get(*self.by_path.get(&path(group_version, plural))?)
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// Asks the store whether it answers: what readiness depends on.
+    pub async fn check_store(&self) -> storage::Result<()> {
+        self.cache.revision().await.map(|_| ())
+    }
+}
+
+fn path(group_version: &GroupVersion, plural: &str) -> String {
+    format!("{}/{}/{plural}", group_version.group, group_version.version)
+}

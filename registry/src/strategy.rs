@@ -1,0 +1,38 @@
+//! The rules of a kind beyond its schema.
+
+use async_trait::async_trait;
+use bailiwick_machinery::{FieldErrors, Object};
+
+use crate::context::Ctx;
+use crate::error::Result;
+
+/// The rules of a kind. What is the same for all kinds (metadata, schema, status, generation) is done around it.
+#[async_trait]
+pub trait Strategy: Send + Sync + 'static {
+    /// Completes an object that is about to be created. It is validated afterwards.
+    async fn prepare_create(&self, _ctx: &Ctx<'_>, _object: &mut Object) -> Result<()> {
+        Ok(())
+    }
+
+    /// Completes an object that is about to take the place of `old`. It is validated afterwards.
+    async fn prepare_update(&self, _ctx: &Ctx<'_>, _object: &mut Object, _old: &Object) -> Result<()> {
+        Ok(())
+    }
+
+    /// Notes what is wrong with an object. Must not look at anything else.
+    fn validate(&self, _object: &Object, _errors: &mut FieldErrors) {}
+
+    /// Notes what is wrong with an object that takes the place of `old`, beyond [`Strategy::validate`].
+    fn validate_update(&self, _object: &Object, _old: &Object, _errors: &mut FieldErrors) {}
+
+    /// Refuses to delete an object that others rely on.
+    async fn check_delete(&self, _ctx: &Ctx<'_>, _object: &Object) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// No rules beyond the schema.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SchemaOnly;
+
+impl Strategy for SchemaOnly {}

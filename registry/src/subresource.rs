@@ -1,0 +1,87 @@
+//! What can be reached below an object, other than its status: `organizations/acme/groups`.
+
+use async_trait::async_trait;
+use bailiwick_machinery::{GroupVersion, Object};
+
+use crate::context::Ctx;
+use crate::error::Result;
+use crate::registry::Registry;
+
+/// What can be done with a subresource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SubresourceVerb {
+    /// Make something of it.
+    Create,
+    /// Read it.
+    Get,
+    /// Replace something of it.
+    Update,
+}
+
+/// A subresource. Objects that come with a request are of the kind that [`Subresource::kind`] names.
+#[async_trait]
+pub trait Subresource: Send + Sync + 'static {
+    /// The last part of its path.
+    fn name(&self) -> &'static str;
+
+    /// The kind that it reads and writes.
+    fn kind(&self) -> &'static str;
+
+    /// What can be done with it, in order.
+    fn verbs(&self) -> &'static [SubresourceVerb];
+
+    /// Reads it.
+    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object>;
+
+    /// Makes something of it.
+    async fn create(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer>;
+
+    /// Replaces something of it.
+    async fn update(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer>;
+}
+
+/// Which subresource of which object is meant, and by whom.
+#[derive(Clone, Copy)]
+pub struct SubresourceCall<'c> {
+    /// Who asks, and when.
+    pub ctx: &'c Ctx<'c>,
+    /// Everything there is.
+    pub registry: &'c Registry,
+    /// The group and version of the request.
+    pub group_version: &'c GroupVersion,
+    /// The namespace of the parent; empty if it has none.
+    pub namespace: &'c str,
+    /// The name of the parent.
+    pub name: &'c str,
+}
+
+/// What came with the request.
+#[derive(Clone, Debug)]
+pub struct SubresourceBody {
+    /// The object.
+    pub object: Object,
+    /// How to write it.
+    pub options: crate::write::WriteOptions,
+}
+
+/// What became of it.
+#[derive(Clone, Debug)]
+pub struct SubresourceAnswer {
+    /// The object as it is now.
+    pub object: Object,
+    /// What the client should know.
+    pub warnings: Vec<String>,
+}
+
+// === impl SubresourceVerb ===
+
+impl SubresourceVerb {
+    /// As discovery and authorization name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Get => "get",
+            Self::Update => "update",
+        }
+    }
+}

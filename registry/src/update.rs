@@ -1,0 +1,229 @@
+//! Changing an object.
+
+use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, Object};
+use bailiwick_storage::{self as storage, Key, Store, Txn};
+use serde_json::Value;
+
+use crate::context::Ctx;
+use crate::encoded::Encoded;
+use crate::error::{Error, Result};
+use crate::kind::ServedKind;
+use crate::read::not_found;
+use crate::registry::Registry;
+use crate::write::{Current, MAX_ATTEMPTS, Retry, Written, contended, modified, to_served, to_stored};
+
+/// How an object is changed.
+#[derive(Clone, Copy)]
+pub struct Update<'u> {
+    /// Which part of it.
+    pub part: Part,
+    /// What becomes of the object there is, and what the client should know. Called again if the object was changed by
+    /// someone else meanwhile.
+    pub change: &'u Change<'u>,
+    /// Whether nothing shall be stored.
+    pub dry_run: bool,
+}
+
+/// What becomes of an object, and what the client should know about it.
+pub type Change<'c> = dyn Fn(&Object) -> Result<(Object, Vec<String>)> + Send + Sync + 'c;
+
+/// A part of an object that is written on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All but the status, if the kind has one.
+    Main,
+    /// The status only.
+    Status,
+}
+
+/// What to do with a changed object.
+enum Plan {
+    /// Nothing: it is as it was.
+    Keep,
+    /// Store it.
+    Store(bytes::Bytes),
+    /// Remove it: it was waiting for its last finalizer to go.
+    Remove(Encoded),
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// Changes an object.
+    pub async fn update(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        namespace: &str,
+        name: &str,
+        update: Update<'_>,
+    ) -> Result<Written> {
+        let key = kind.key(namespace, name).map_err(|_| not_found(kind, name))?;
+        let mut current = self.begin(kind, &key).await?;
+        for _ in 0..MAX_ATTEMPTS {
+            let (plan, warnings) = match plan(ctx, kind, &current, update).await {
+                Ok(planned) => planned,
+                Err(error) => match self.newer(kind, &current).await? {
+                    Some(newer) => {
+                        current = newer;
+                        continue;
+                    }
+                    None => return Err(error),
+                },
+            };
+            if let Plan::Keep = plan {
+                // That nothing is to be done must be true of the newest object too.
+                if let Some(newer) = self.newer(kind, &current).await? {
+                    current = newer;
+                    continue;
+                }
+            }
+            match self.carry_out(kind, &key, &current, plan, update.dry_run).await {
+                Ok(object) => return Ok(Written { object, warnings }),
+                Err(Failure::Refused(error)) => return Err(error),
+                Err(Failure::Commit(error)) => match self.after_failure("update", kind, &key, error).await? {
+                    Retry::Again(newer) => current = *newer,
+                    Retry::Gone => return Err(not_found(kind, name)),
+                },
+            }
+        }
+        Err(contended(kind, name))
+    }
+
+    async fn carry_out(
+        &self,
+        kind: &ServedKind,
+        key: &Key,
+        current: &Current,
+        plan: Plan,
+        dry_run: bool,
+    ) -> Result<Encoded, Failure> {
+        let seen = current.cached.revision();
+        match plan {
+            Plan::Keep => current.encoded(kind).map_err(Failure::Refused),
+            Plan::Store(stored) => {
+                let revision = match dry_run {
+                    true => seen,
+                    false => {
+                        let txn = Txn::new().update(key.clone(), stored.clone(), seen);
+                        self.cache().commit(txn).await.map_err(Failure::Commit)?
+                    }
+                };
+                to_served(kind, key.name(), &stored, Some(revision.get())).map_err(Failure::Refused)
+            }
+            Plan::Remove(last) => {
+                if !dry_run {
+                    self.cache().commit(Txn::new().delete(key.clone(), seen)).await.map_err(Failure::Commit)?;
+                }
+                Ok(last)
+            }
+        }
+    }
+}
+
+/// Why a plan was not carried out.
+enum Failure {
+    Refused(Error),
+    Commit(storage::Error),
+}
+
+/// Decides what becomes of an object.
+async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Update<'_>) -> Result<(Plan, Vec<String>)> {
+    let old = &current.object;
+    let (mut new, warnings) = (update.change)(old)?;
+    check_identity(kind, &new, old)?;
+    match update.part {
+        Part::Main => keep_status(kind, &mut new, old),
+        Part::Status => keep_all_but_status(&mut new, old),
+    }
+    keep_system_metadata(&mut new, old);
+    if update.part == Part::Main {
+        kind.kind().rules().prepare_update(ctx, &mut new, old).await?;
+        if content_differs(kind, &new, old) {
+            new.set_generation(old.metadata().generation() + 1);
+        }
+    }
+    kind.validate_update(&new, old)?;
+    let stored = to_stored(kind, &new)?;
+    if was_waiting_to_go(&new) {
+        let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
+        return Ok((Plan::Remove(last), warnings));
+    }
+    let plan = if current.encoded(kind)?.is_stored_as(&stored) { Plan::Keep } else { Plan::Store(stored) };
+    Ok((plan, warnings))
+}
+
+/// Refuses a change of another object, or of another state of it, than the client means.
+fn check_identity(kind: &ServedKind, new: &Object, old: &Object) -> Result<()> {
+    let (new, old) = (new.metadata(), old.metadata());
+    if !new.uid().is_empty() && new.uid() != old.uid() {
+        let why = format!("Precondition failed: UID in precondition: {}, UID in object meta: {}", new.uid(), old.uid());
+        return Err(Error::Conflict { resource: kind.resource(), name: old.name().to_owned(), why });
+    }
+    match new.resource_version() {
+        "" | "0" => {
+            let mut errors = FieldErrors::default();
+            let field = FieldPath::new("metadata").child("resourceVersion");
+            errors.push(FieldError::invalid(field, 0, "must be specified for an update"));
+            // Kubernetes names the resource here, where it otherwise names the kind.
+            let kind = GroupKind::new(kind.resource().group, kind.resource().resource);
+            Err(Error::Invalid { kind, name: old.name().to_owned(), errors })
+        }
+        version if version != old.resource_version() => Err(modified(kind, old.name())),
+        _ => Ok(()),
+    }
+}
+
+fn keep_status(kind: &ServedKind, new: &mut Object, old: &Object) {
+    if !kind.kind().has_status() {
+        return;
+    }
+    match old.fields().get("status") {
+        Some(status) => drop(new.fields_mut().insert("status".to_owned(), status.clone())),
+        None => drop(new.fields_mut().remove("status")),
+    }
+}
+
+fn keep_all_but_status(new: &mut Object, old: &Object) {
+    let status = new.fields_mut().remove("status");
+    *new = old.clone();
+    match status {
+        Some(status) => drop(new.fields_mut().insert("status".to_owned(), status)),
+        None => drop(new.fields_mut().remove("status")),
+    }
+}
+
+/// What an update cannot change, whatever the client sends.
+fn keep_system_metadata(new: &mut Object, old: &Object) {
+    for field in ["uid", "creationTimestamp", "generation", "selfLink", "managedFields"] {
+        keep(new, field, old.metadata().get(field));
+    }
+    let old_deletion = old.metadata().get("deletionTimestamp");
+    keep(new, "deletionTimestamp", old_deletion);
+    keep(new, "deletionGracePeriodSeconds", old.metadata().get("deletionGracePeriodSeconds"));
+}
+
+fn keep(new: &mut Object, field: &str, value: Option<&Value>) {
+    match value {
+        Some(value) => drop(new.metadata_mut().insert(field.to_owned(), value.clone())),
+        None => drop(new.metadata_mut().remove(field)),
+    }
+}
+
+/// Whether anything differs beside metadata and status.
+fn content_differs<'o>(kind: &'o ServedKind, new: &'o Object, old: &'o Object) -> bool {
+    let has_status = kind.kind().has_status();
+    let counts = move |name: &str| match name {
+        "apiVersion" | "kind" | "metadata" => false,
+        "status" => !has_status,
+        _ => true,
+    };
+    let content = |object: &'o Object| object.fields().iter().filter(move |(name, _)| counts(name));
+    content(new).ne(content(old))
+}
+
+/// Whether an object that is being deleted has no finalizer left.
+fn was_waiting_to_go(object: &Object) -> bool {
+    let metadata = object.metadata();
+    metadata.deletion_timestamp().is_some() && metadata.finalizers().next().is_none()
+}

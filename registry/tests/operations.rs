@@ -1,0 +1,16 @@
+//! The operations on objects, over the embedded store: what a client sees of them, whatever others do at the same time.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
+mod operations {
+    mod alias;
+    mod create;
+    mod delete;
+    mod list;
+    mod selectors;
+    mod subresource;
+    mod support;
+    mod transitions;
+    mod update;
+    mod watch;
+}
