@@ -67,6 +67,7 @@ fn lists_have_a_revision_that_is_only_checked() {
     assert_eq!(revisions(&walk), ["<revision>", "<revision of the first page>"]);
     let walk = [list("/groups?limit=2", "9", "abc"), list("/groups?continue=abc", "10", "")];
     assert_eq!(revisions(&walk), ["<revision>", "<revision of no first page>"]);
+    assert_eq!(revisions(&[list("/groups?continue=&limit=2", "9", "")]), ["<revision>"]);
     let body = &bodies(&[list("/groups?limit=2", "9", "abc")])[0];
     assert_eq!(body["metadata"]["continue"], "<continue>");
     assert_eq!(body["items"][1]["metadata"]["resourceVersion"], "<rv@1.2>");
