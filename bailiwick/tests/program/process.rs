@@ -81,8 +81,12 @@ impl Server {
         Self { url, printed, data: folder.join("bailiwick-data"), child, _log: log }
     }
 
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.data.join("admin.kubeconfig")
+    }
+
     pub(crate) async fn kubectl(&self) -> Kubectl {
-        Kubectl::new(&self.data.join("admin.kubeconfig")).await.unwrap()
+        Kubectl::new(&self.kubeconfig()).await.unwrap()
     }
 
     pub(crate) fn pid(&self) -> u32 {

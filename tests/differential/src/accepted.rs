@@ -9,6 +9,7 @@ use std::path::Path;
 use bailiwick_machinery::decode::from_yaml;
 use serde::Deserialize;
 
+use crate::compare;
 use crate::compare::Difference;
 use crate::error::Error;
 
@@ -42,6 +43,12 @@ pub struct Entry {
     pub step: String,
     /// Which places, as reports name them; a `*` stands for any text.
     pub place: String,
+    /// What the real server has there, as a report shows it; any value if it is left out.
+    #[serde(default = "anything")]
+    pub real: String,
+    /// What the other has there.
+    #[serde(default = "anything")]
+    pub ours: String,
     /// Why.
     pub reason: String,
 }
@@ -77,8 +84,16 @@ impl Accepted {
 
 impl Entry {
     fn matches(&self, difference: &Difference) -> bool {
-        matches(&self.step, &difference.step) && matches(&self.place, &difference.place)
+        let shown = [&difference.left, &difference.right].map(|value| compare::shown(value.as_ref()));
+        matches(&self.step, &difference.step)
+            && matches(&self.place, &difference.place)
+            && matches(&self.real, &shown[0])
+            && matches(&self.ours, &shown[1])
     }
+}
+
+fn anything() -> String {
+    "*".to_owned()
 }
 
 /// Whether `text` is what `pattern` says, in which a `*` stands for any text.

@@ -63,7 +63,8 @@ impl fmt::Display for Difference {
     }
 }
 
-fn shown(value: Option<&Value>) -> String {
+/// A value as a report shows it: cut if it is long.
+pub(crate) fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else { return "(nothing)".to_owned() };
     let text = value.to_string();
     match text.char_indices().nth(SHOWN_CHARS) {

@@ -5,7 +5,7 @@ fn difference(step: &str, place: &str) -> Difference {
 }
 
 fn entry(step: &str, place: &str) -> Entry {
-    Entry { step: step.to_owned(), place: place.to_owned(), reason: String::new() }
+    Entry { step: step.to_owned(), place: place.to_owned(), real: anything(), ours: anything(), reason: String::new() }
 }
 
 #[test]
@@ -37,6 +37,15 @@ fn what_is_accepted_goes_and_what_no_longer_occurs_is_told() {
     assert_eq!(left, [difference("create/a/1", "status")]);
     let unused: Vec<&str> = unused.iter().map(|entry| entry.step.as_str()).collect();
     assert_eq!(unused, ["get/*"]);
+}
+
+#[test]
+fn an_entry_may_say_what_differs_how() {
+    let difference = Difference { left: Some("".into()), ..difference("list/a/1", "body.metadata.continue") };
+    let precise = Entry { real: "\"\"".to_owned(), ours: "(nothing)".to_owned(), ..entry("*", "*.continue") };
+    assert!(precise.matches(&difference));
+    assert!(!precise.matches(&Difference { left: Some("<continue>".into()), ..difference.clone() }));
+    assert!(!precise.matches(&Difference { right: Some("x".into()), ..difference }));
 }
 
 #[test]

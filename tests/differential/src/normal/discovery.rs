@@ -1,5 +1,6 @@
 //! Discovery and the version: two servers need not serve the same groups, nor be the same build.
 
+use serde_json::Map;
 use serde_json::Value;
 
 /// The end of the names of the groups that the cases are about.
@@ -15,26 +16,40 @@ pub(super) fn keep_our_paths(path: &str, body: &mut Value) {
     }
 }
 
-/// Takes other groups out of a list of groups, and sorts what is left: kinds that were taught come in the order of a Go map.
+/// Takes other groups out of a list of groups. Lists become maps by name, and verbs are sorted: no client may rely on their
+/// order, which is that of a Go map for kinds that were taught.
 pub(super) fn keep_ours(body: &mut Value) {
-    let list = match body.get("kind").and_then(Value::as_str) {
-        Some("APIGroupList") => "groups",
-        Some("APIGroupDiscoveryList") => "items",
-        Some("APIResourceList") => "resources",
-        _ => return,
-    };
-    let is_of_groups = list != "resources";
-    for_list(body, list, |items| {
-        items.retain(|item| !is_of_groups || name(item).ends_with(OURS));
-        for group in items.iter_mut() {
+    match body.get("kind").and_then(Value::as_str) {
+        Some("APIGroupList") => keep_our_groups(body, "groups"),
+        Some("APIGroupDiscoveryList") => keep_our_groups(body, "items"),
+        Some("APIResourceList") => by_name(body, "resources"),
+        _ => {}
+    }
+}
+
+fn keep_our_groups(body: &mut Value, list: &str) {
+    for_list(body, list, |groups| {
+        groups.retain(|group| name(group).ends_with(OURS));
+        for group in groups {
             for_list(group, "versions", |versions| {
-                for version in versions {
-                    for_list(version, "resources", |resources| sort(resources));
-                }
+                versions.iter_mut().for_each(|version| by_name(version, "resources"));
             });
         }
-        sort(items);
     });
+    by_name(body, list);
+}
+
+/// Makes a map of a list of what has names and verbs, and maybe subresources that have them, too.
+fn by_name(value: &mut Value, field: &str) {
+    let Some(list) = value.get_mut(field).filter(|list| list.is_array()) else { return };
+    let Value::Array(items) = list.take() else { return };
+    let mut map = Map::new();
+    for mut item in items {
+        for_list(&mut item, "verbs", |verbs| verbs.sort_by_key(Value::to_string));
+        by_name(&mut item, "subresources");
+        map.insert(name(&item).to_owned(), item);
+    }
+    *list = map.into();
 }
 
 /// Indexing a value that may be changed would add what is not there.
@@ -44,18 +59,14 @@ fn for_list(value: &mut Value, field: &str, f: impl FnOnce(&mut Vec<Value>)) {
     }
 }
 
-fn sort(items: &mut [Value]) {
-    items.sort_by(|left, right| name(left).cmp(name(right)));
-}
-
 fn name(item: &Value) -> &str {
-    let names = [&item["name"], &item["metadata"]["name"], &item["resource"]];
+    let names = [&item["name"], &item["metadata"]["name"], &item["resource"], &item["subresource"]];
     names.into_iter().find_map(Value::as_str).unwrap_or_default()
 }
 
 /// Replaces what `/version` says about a build by that it says it.
 pub(super) fn hide_build(path: &str, body: &mut Value) {
-    if path != "/version" {
+    if path.trim_end_matches('/') != "/version" {
         return;
     }
     for field in BUILD {

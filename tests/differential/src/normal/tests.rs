@@ -67,6 +67,7 @@ fn lists_have_a_revision_that_is_only_checked() {
     assert_eq!(revisions(&walk), ["<revision>", "<revision of the first page>"]);
     let walk = [list("/groups?limit=2", "9", "abc"), list("/groups?continue=abc", "10", "")];
     assert_eq!(revisions(&walk), ["<revision>", "<revision of no first page>"]);
+    assert_eq!(revisions(&[list("/groups?continue=&limit=2", "9", "")]), ["<revision>"]);
     let body = &bodies(&[list("/groups?limit=2", "9", "abc")])[0];
     assert_eq!(body["metadata"]["continue"], "<continue>");
     assert_eq!(body["items"][1]["metadata"]["resourceVersion"], "<rv@1.2>");
@@ -171,7 +172,19 @@ fn only_our_groups_and_no_build_are_compared() {
         exchange("GET", "/version", &version),
         exchange("GET", "/", &index),
     ]);
-    assert_eq!(bodies[0]["groups"], json!([{"name": "catalog.bailiwick.dev"}, {"name": "org.bailiwick.dev"}]));
+    let names: Vec<&String> = bodies[0]["groups"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["catalog.bailiwick.dev", "org.bailiwick.dev"]);
     assert_eq!(bodies[1], json!({"major": "1", "gitVersion": "<build>"}));
     assert_eq!(bodies[2], json!({"paths": ["/apis/org.bailiwick.dev"]}));
+}
+
+#[test]
+fn resources_have_no_order_but_names() {
+    let list = |names: [&str; 2], verbs: Value| {
+        let resources = names.map(|name| json!({"name": name, "verbs": verbs}));
+        bodies(&[exchange("GET", "/apis/g/v1", &json!({"kind": "APIResourceList", "resources": resources}))])
+    };
+    assert_eq!(list(["a", "b"], json!(["get", "list"])), list(["b", "a"], json!(["list", "get"])));
+    assert_ne!(list(["a", "b"], json!(["get", "list"])), list(["a", "b"], json!(["get"])));
+    assert_ne!(list(["a", "b"], json!(["get", "list"])), list(["a", "c"], json!(["get", "list"])));
 }

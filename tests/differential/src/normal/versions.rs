@@ -44,7 +44,8 @@ impl Versions {
         });
         self.learn(step, exchange, body, found.clone());
         let newest = found.iter().filter_map(|version| version.parse().ok()).max().unwrap_or_default();
-        let continues = exchange.path.contains("continue=");
+        let token = exchange.path.split(['?', '&']).find_map(|parameter| parameter.strip_prefix("continue="));
+        let continues = token.is_some_and(|token| !token.is_empty());
         let text = |field| body.pointer(field).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let (false, Some(version), Some(_)) =
             (continues, text("/metadata/resourceVersion"), text("/metadata/continue"))

@@ -1,0 +1,34 @@
+//! What Kubernetes, and programs made for it, make of the server.
+
+use bailiwick_client_tests::{go, python};
+use bailiwick_differential_tests::accepted::Accepted;
+use bailiwick_differential_tests::suite::accepted_file;
+use bailiwick_differential_tests::{Suite, Target};
+use bailiwick_test_host::Cluster;
+
+use crate::process::{Server, folder};
+
+/// What is meant to differ, and what is still to be repaired, is in `tests/differential/differences.yaml`.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_requests_have_the_same_answers() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let cluster = Cluster::start().await.unwrap();
+    let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
+    let ours = Target::native("bailiwick", &server.kubeconfig()).await.unwrap();
+    let accepted = Accepted::read(&accepted_file()).unwrap();
+    let outcome = Suite::load().unwrap().compare(&real, &ours, &accepted).await.unwrap();
+    assert!(outcome.is_clean(), "{outcome}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn go_and_python_get_along_with_it() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let kubeconfig = server.kubeconfig();
+    let (go, python) = tokio::join!(go(&kubeconfig), python(&kubeconfig));
+    assert!(go.is_ok(), "{}", go.unwrap_err());
+    assert!(python.is_ok(), "{}", python.unwrap_err());
+    server.stop().await;
+}
