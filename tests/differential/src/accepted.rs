@@ -39,7 +39,7 @@ pub struct Stripped {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Which steps, as `file/scenario/number`; a `*` stands for any text.
+    /// Which steps, as `file/scenario/number` or `file/scenario/number,number`; a `*` stands for any text.
     pub step: String,
     /// Which places, as reports name them; a `*` stands for any text.
     pub place: String,
@@ -85,10 +85,17 @@ impl Accepted {
 impl Entry {
     fn matches(&self, difference: &Difference) -> bool {
         let shown = [&difference.left, &difference.right].map(|value| compare::shown(value.as_ref()));
-        matches(&self.step, &difference.step)
+        self.matches_step(&difference.step)
             && matches(&self.place, &difference.place)
             && matches(&self.real, &shown[0])
             && matches(&self.ours, &shown[1])
+    }
+
+    fn matches_step(&self, step: &str) -> bool {
+        let is_one_of = |((pattern, numbers), (scenario, number)): ((&str, &str), (&str, &str))| {
+            matches(pattern, scenario) && numbers.split(',').any(|one| one == number)
+        };
+        matches(&self.step, step) || self.step.rsplit_once('/').zip(step.rsplit_once('/')).is_some_and(is_one_of)
     }
 }
 

@@ -40,6 +40,19 @@ fn what_is_accepted_goes_and_what_no_longer_occurs_is_told() {
 }
 
 #[test]
+fn an_entry_may_name_several_steps() {
+    let named = |step: &str| -> Vec<usize> {
+        let names = |number: &usize| entry(step, "*").matches(&difference(&format!("list/a, b/{number}"), "status"));
+        (1..=12).filter(names).collect()
+    };
+    assert_eq!(named("list/a, b/2,11"), [2, 11]);
+    assert_eq!(named("list/*/1"), [1]);
+    assert_eq!(named("list/a/1"), [0; 0]);
+    assert_eq!(named("*").len(), 12);
+    assert_eq!(named("list/*").len(), 12);
+}
+
+#[test]
 fn an_entry_may_say_what_differs_how() {
     let difference = Difference { left: Some("".into()), ..difference("list/a/1", "body.metadata.continue") };
     let precise = Entry { real: "\"\"".to_owned(), ours: "(nothing)".to_owned(), ..entry("*", "*.continue") };
