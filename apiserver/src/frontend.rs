@@ -23,11 +23,17 @@ pub struct Frontend {
     clock: Arc<dyn Clock>,
 }
 
-/// What the certificate of a connection was found to say.
+/// Who is behind a connection, as its certificate was found to say.
 struct Finding {
     /// The pools it was found by.
     generation: u64,
-    result: Result<ClientCertificate, CertificateError>,
+    known: Option<Known>,
+}
+
+struct Known {
+    user: User,
+    /// In seconds since 1970.
+    until: i64,
 }
 
 // === impl Frontend ===
@@ -40,11 +46,14 @@ impl Frontend {
 
     /// Who is behind a connection. Asked for every request, because certificates expire and authorities are replaced while
     /// connections last.
-    fn user(&self, peer: &Peer) -> Option<User> {
+    fn find_out(&self, peer: &Peer) -> Arc<Finding> {
         let now = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let trust = self.tls.trust();
-        let known = peer.finding::<Finding>().filter(|finding| finding.generation == trust.generation);
-        let finding = known.unwrap_or_else(|| {
+        let holds = |finding: &Arc<Finding>| {
+            let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+            finding.generation == trust.generation && finding.known.as_ref().is_none_or(|known| seconds < known.until)
+        };
+        peer.finding::<Finding>().filter(holds).unwrap_or_else(|| {
             let pool = trust.client_ca.as_ref().ok_or(CertificateError::Absent);
             let result = pool.and_then(|pool| pool.verify(peer.certificates(), UnixTime::since_unix_epoch(now)));
             if let Err(error) = &result
@@ -52,13 +61,11 @@ impl Frontend {
             {
                 tracing::info!(peer = %peer.address(), %error, "a client certificate was refused");
             }
-            let finding = Arc::new(Finding { generation: trust.generation, result });
+            let known = result.ok().map(|certificate| Known::new(&certificate));
+            let finding = Arc::new(Finding { generation: trust.generation, known });
             peer.remember(finding.clone());
             finding
-        });
-        let certificate = finding.result.as_ref().ok()?;
-        let valid = i64::try_from(now.as_secs()).is_ok_and(|now| now < certificate.not_after);
-        valid.then(|| user_of(certificate))
+        })
     }
 }
 
@@ -66,7 +73,8 @@ impl Handler for Frontend {
     type Body = Body;
 
     async fn handle(&self, request: Request<Incoming>, peer: &Arc<Peer>) -> Response<Body> {
-        let mut response = self.server.answer(request, self.user(peer)).await;
+        let finding = self.find_out(peer);
+        let mut response = self.server.answer(request, finding.known.as_ref().map(|known| &known.user)).await;
         if response.status() == StatusCode::UNAUTHORIZED {
             response.extensions_mut().insert(CloseConnection);
         }
@@ -74,13 +82,18 @@ impl Handler for Frontend {
     }
 }
 
-fn user_of(certificate: &ClientCertificate) -> User {
-    let mut groups = certificate.organizations.clone();
-    groups.push(AUTHENTICATED.to_owned());
-    User {
-        name: certificate.common_name.clone(),
-        uid: certificate.uid.clone().unwrap_or_default(),
-        groups,
-        ..User::default()
+// === impl Known ===
+
+impl Known {
+    fn new(certificate: &ClientCertificate) -> Self {
+        let mut groups = certificate.organizations.clone();
+        groups.push(AUTHENTICATED.to_owned());
+        let user = User {
+            name: certificate.common_name.clone(),
+            uid: certificate.uid.clone().unwrap_or_default(),
+            groups,
+            ..User::default()
+        };
+        Self { user, until: certificate.not_after }
     }
 }

@@ -100,7 +100,7 @@ impl Server {
     }
 
     /// Answers a request of `user`; of nobody known, if there is none. Never fails: what goes wrong is in the answer.
-    pub async fn answer<B>(&self, request: HttpRequest<B>, user: Option<User>) -> Response<Body>
+    pub async fn answer<B>(&self, request: HttpRequest<B>, user: Option<&User>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
@@ -131,7 +131,7 @@ impl Server {
         response
     }
 
-    async fn chain<B>(&self, head: &Parts, body: B, user: Option<User>, now: SystemTime) -> Response<Body>
+    async fn chain<B>(&self, head: &Parts, body: B, user: Option<&User>, now: SystemTime) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
@@ -149,14 +149,14 @@ impl Server {
             return response;
         }
         let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
-        if let Err(status) = authorize(&user, &request) {
+        if let Err(status) = authorize(user, &request) {
             return refuse(&status);
         }
         let limit = match self.time_limit(&request) {
             Ok(limit) => limit,
             Err(status) => return refuse(&status),
         };
-        let answering = self.answer_authorized(&request, head, body, &user, now);
+        let answering = self.answer_authorized(&request, head, body, user, now);
         let answer = match limit {
             None => answering.await,
             Some(limit) => tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {

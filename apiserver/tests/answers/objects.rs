@@ -103,9 +103,9 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
 #[tokio::test]
 async fn who_is_not_known_or_no_administrator_is_refused() {
     let site = Site::open().await;
-    let ask = |user: Option<User>| async {
+    let ask = async |user: Option<User>| {
         let request = Request::get(CLAIMS).body(Full::<bytes::Bytes>::default()).unwrap();
-        site.server.answer(request, user).await.status().as_u16()
+        site.server.answer(request, user.as_ref()).await.status().as_u16()
     };
     assert_eq!(ask(None).await, 401);
     assert_eq!(ask(Some(User { name: "eve".to_owned(), ..User::default() })).await, 403);

@@ -47,7 +47,7 @@ impl Site {
     }
 
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Response<Body> {
-        self.server.answer(request, Some(admin())).await
+        self.server.answer(request, Some(&admin())).await
     }
 
     /// Asks, with headers as `name: value` lines, and reads the whole answer.
