@@ -48,6 +48,11 @@ pub fn to_json(value: &Value) -> Vec<u8> {
     text
 }
 
+/// JSON on one line behind what is there already.
+pub fn push_json(text: &mut Vec<u8>, value: &Value) {
+    write(text, value, CompactFormatter);
+}
+
 /// JSON indented by two spaces.
 pub fn to_json_pretty(value: &Value) -> Vec<u8> {
     let mut text = Vec::with_capacity(128);

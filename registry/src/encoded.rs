@@ -76,9 +76,9 @@ fn push_fields(out: &mut Vec<u8>, fields: &Map<String, Value>, wanted: impl Fn(&
         if !std::mem::take(&mut first) {
             out.push(b',');
         }
-        out.extend_from_slice(&encode::to_json(&Value::from(name.as_str())));
+        encode::push_json(out, &Value::from(name.as_str()));
         out.push(b':');
-        out.extend_from_slice(&encode::to_json(value));
+        encode::push_json(out, value);
     }
 }
 
