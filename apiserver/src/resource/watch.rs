@@ -4,6 +4,7 @@
 //! connection has room; a client that reads slowly falls behind in history, and if it falls out of it, is told that its
 //! version is too old.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Response};
 use serde_json::{Map, json};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::get::at;
 use super::{Answer, Call, refuse};
@@ -52,10 +53,24 @@ struct Stream {
     watch: ObjectWatch,
     encoder: Encoder,
     phase: Phase,
-    bookmarks: Option<Instant>,
-    bookmark_every: Duration,
+    bookmarks: Bookmarks,
     deadline: Instant,
-    shutdown: CancellationToken,
+    /// Goes off at the deadline or when a bookmark is due, whichever comes first. It and the end are made once: a stream
+    /// waits anew after every event.
+    timer: Pin<Box<Sleep>>,
+    /// A token of its own, so that streams do not meet at the lock of one.
+    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+/// When a stream tells how far it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bookmarks {
+    /// Never, or never again.
+    None,
+    /// So often.
+    Every(Duration),
+    /// As soon as it is known.
+    Due(Duration),
 }
 
 /// How far a stream has come.
@@ -116,16 +131,17 @@ impl Watches {
     fn stream(&self, watch: ObjectWatch, encoder: Encoder, options: &WatchOptions, end_marker: bool) -> Stream {
         let now = Instant::now();
         let deadline = now + options.timeout.unwrap_or_else(|| self.duration());
-        let first = (now + self.bookmark_every).min(deadline.checked_sub(LAST_BOOKMARK).unwrap_or(now).max(now));
-        Stream {
+        let mut stream = Stream {
             watch,
             encoder,
             phase: Phase::Initial { end_marker },
-            bookmarks: options.bookmarks.then_some(first),
-            bookmark_every: self.bookmark_every,
+            bookmarks: if options.bookmarks { Bookmarks::Every(self.bookmark_every) } else { Bookmarks::None },
             deadline,
-            shutdown: self.shutdown.clone(),
-        }
+            timer: Box::pin(tokio::time::sleep_until(deadline)),
+            shutdown: Box::pin(self.shutdown.child_token().cancelled_owned()),
+        };
+        stream.set_timer(now);
+        stream
     }
 
     /// Between once and twice the least, so that watches that began together do not end together.
@@ -189,38 +205,47 @@ impl Stream {
     }
 
     async fn wait(&mut self) -> Next {
-        let bookmark = self.bookmarks.filter(|bookmark| *bookmark < self.deadline);
-        let bookmark_due = async {
-            match bookmark {
-                Some(bookmark) => tokio::time::sleep_until(bookmark).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
-            () = self.shutdown.cancelled() => Next::End,
-            () = tokio::time::sleep_until(self.deadline) => Next::End,
+            () = &mut self.shutdown => Next::End,
+            () = &mut self.timer => self.time_is_up(),
             batch = self.watch.next() => Next::Batch(batch),
-            () = bookmark_due => {
-                // Not again before this one was sent.
-                self.bookmarks = Some(self.deadline);
+        }
+    }
+
+    fn time_is_up(&mut self) -> Next {
+        match self.bookmarks {
+            Bookmarks::Every(interval) if Instant::now() < self.deadline => {
+                self.bookmarks = Bookmarks::Due(interval);
+                self.timer.as_mut().reset(self.deadline);
                 Next::Bookmark
+            }
+            _ => Next::End,
+        }
+    }
+
+    /// Sets the timer to the next bookmark, or, where there is none before it, to the deadline.
+    fn set_timer(&mut self, now: Instant) {
+        let last = self.deadline.checked_sub(LAST_BOOKMARK).unwrap_or(now);
+        match self.bookmarks {
+            Bookmarks::Every(interval) if now < last => self.timer.as_mut().reset((now + interval).min(last)),
+            Bookmarks::None | Bookmarks::Every(_) | Bookmarks::Due(_) => {
+                self.bookmarks = Bookmarks::None;
+                self.timer.as_mut().reset(self.deadline);
             }
         }
     }
 
     fn tell(&mut self, batch: &WatchBatch) -> Result<Vec<u8>, Box<Status>> {
-        let mut piece = Vec::new();
+        let mut piece = Vec::with_capacity(batch.events.iter().map(|event| event.object.as_bytes().len() + 192).sum());
         for event in &batch.events {
             self.encoder.event(&mut piece, event.event_type, &event.object)?;
         }
-        // One was asked for: everything up to here has been sent.
-        if self.bookmarks == Some(self.deadline) {
+        // Everything up to here has been sent.
+        if let Bookmarks::Due(interval) = self.bookmarks {
             self.encoder.bookmark(&mut piece, batch.through, false);
-            let next = Instant::now() + self.bookmark_every;
-            let last = self.deadline.checked_sub(LAST_BOOKMARK).unwrap_or(self.deadline);
-            // Once the last one has been sent, no more: the deadline itself means that one is under way.
-            self.bookmarks = if Instant::now() >= last { None } else { Some(next.min(last)) };
+            self.bookmarks = Bookmarks::Every(interval);
+            self.set_timer(Instant::now());
         }
         Ok(piece)
     }
