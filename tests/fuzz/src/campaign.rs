@@ -34,8 +34,8 @@ pub struct Campaign {
 pub struct Stop {
     /// After so many of them.
     pub executions: u64,
-    /// After so long.
-    pub after: Duration,
+    /// At this time.
+    pub until: Instant,
 }
 
 /// What a campaign has done.
@@ -85,9 +85,8 @@ impl Campaign {
     /// Runs inputs that are made of others.
     pub fn explore(&mut self, seed: u64, corpus: &[Vec<u8>], stop: Stop) -> Result<(), Failure> {
         let mut mutator = Mutator::new(seed, corpus, self.target.dictionary);
-        let began = Instant::now();
         for _ in 0..stop.executions {
-            if began.elapsed() >= stop.after {
+            if Instant::now() >= stop.until {
                 break;
             }
             self.run(&mutator.input())?;
@@ -144,9 +143,9 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// Writes an input to a file that stays.
 fn keep(target: &str, input: &[u8]) -> PathBuf {
-    let digest = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let digest = input
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     let folder = std::env::temp_dir().join("bailiwick-fuzz");
     let path = folder.join(format!("{target}-{digest:016x}"));
     let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, input));

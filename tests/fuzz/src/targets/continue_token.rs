@@ -5,8 +5,21 @@ use bailiwick_storage::Resource;
 
 /// Pieces of tokens.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6", b"eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6Nywic3RhcnQiOiJucy9hXHUwMDAwIn0", b"e30",
-    b"bnVsbA", b"=", b"-", b"_", b"+", b"/", b"\n", b"\r", b"A", b"ns/a", b"../", b"\0",
+    b"eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6",
+    b"eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6Nywic3RhcnQiOiJucy9hXHUwMDAwIn0",
+    b"e30",
+    b"bnVsbA",
+    b"=",
+    b"-",
+    b"_",
+    b"+",
+    b"/",
+    b"\n",
+    b"\r",
+    b"A",
+    b"ns/a",
+    b"../",
+    b"\0",
 ];
 
 /// A token that is read is read again from what is written of it, and the key in it stays inside every prefix. A token

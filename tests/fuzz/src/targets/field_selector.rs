@@ -5,8 +5,22 @@ use bailiwick_machinery::field_selector::{MAX_SELECTOR_BYTES, MAX_TERMS};
 
 /// Words of field selectors.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"=", b"==", b"!=", b"!", b",", b"\\", b"\\,", b"\\=", b"\\\\", b"metadata.name", b"metadata.namespace", b"metadata.name=x",
-    b"spec.a!=b", b"=,=", b"!!", b"a=b",
+    b"=",
+    b"==",
+    b"!=",
+    b"!",
+    b",",
+    b"\\",
+    b"\\,",
+    b"\\=",
+    b"\\\\",
+    b"metadata.name",
+    b"metadata.namespace",
+    b"metadata.name=x",
+    b"spec.a!=b",
+    b"=,=",
+    b"!!",
+    b"a=b",
 ];
 
 /// A selector that is read is read again from its canonical form, if not in the same order: texts are sorted as they were

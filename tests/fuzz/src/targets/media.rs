@@ -1,15 +1,41 @@
 //! The headers by which encodings are chosen.
 
-use bailiwick_machinery::media::{Endpoint, MediaType, content_type, is_pretty, negotiate, negotiate_stream, patch_type};
+use bailiwick_machinery::media::{
+    Endpoint, MediaType, content_type, is_pretty, negotiate, negotiate_stream, patch_type,
+};
 
 use super::first_line;
 
 /// Words of Accept headers.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"application/json", b"application/yaml", b"application/vnd.kubernetes.protobuf", b"*/*", b"application/*", b",", b";", b"=", b"\"", b"\\",
-    b";q=0.9", b";q=1e9", b";as=Table", b";as=PartialObjectMetadata", b";as=PartialObjectMetadataList", b";as=APIGroupDiscoveryList",
-    b";g=meta.k8s.io", b";g=apidiscovery.k8s.io", b";v=v1", b";v=v1beta1", b";v=v2", b";stream=watch", b";pretty=1", b";profile=nopeer",
-    b"application/merge-patch+json", b"application/json-patch+json", b"text/html", b" ",
+    b"application/json",
+    b"application/yaml",
+    b"application/vnd.kubernetes.protobuf",
+    b"*/*",
+    b"application/*",
+    b",",
+    b";",
+    b"=",
+    b"\"",
+    b"\\",
+    b";q=0.9",
+    b";q=1e9",
+    b";as=Table",
+    b";as=PartialObjectMetadata",
+    b";as=PartialObjectMetadataList",
+    b";as=APIGroupDiscoveryList",
+    b";g=meta.k8s.io",
+    b";g=apidiscovery.k8s.io",
+    b";v=v1",
+    b";v=v1beta1",
+    b";v=v2",
+    b";stream=watch",
+    b";pretty=1",
+    b";profile=nopeer",
+    b"application/merge-patch+json",
+    b"application/json-patch+json",
+    b"text/html",
+    b" ",
 ];
 
 const OFFERED: [MediaType; 3] = [MediaType::Json, MediaType::Yaml, MediaType::Protobuf];

@@ -12,8 +12,25 @@ use bailiwick_storage::Resource;
 
 /// Words of names.
 pub const DICTIONARY: &[&[u8]] = &[
-    b".", b"..", b"-", b"_", b"/", b"%", b":", b"a", b"A", b"0", b"example.com/", b"kubernetes.io/", b"xn--", b"system:", b"org:",
-    b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "é".as_bytes(), "\u{202e}".as_bytes(), "\u{200b}".as_bytes(),
+    b".",
+    b"..",
+    b"-",
+    b"_",
+    b"/",
+    b"%",
+    b":",
+    b"a",
+    b"A",
+    b"0",
+    b"example.com/",
+    b"kubernetes.io/",
+    b"xn--",
+    b"system:",
+    b"org:",
+    b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "é".as_bytes(),
+    "\u{202e}".as_bytes(),
+    "\u{200b}".as_bytes(),
 ];
 
 static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| kinds::all().expect("the kinds are checked by their tests"));

@@ -9,9 +9,36 @@ use super::first_line;
 
 /// Words of quantities.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"n", b"u", b"m", b"k", b"M", b"G", b"T", b"P", b"E", b"Ki", b"Mi", b"Gi", b"Ti", b"Pi", b"Ei", b"e", b"E+", b"e-9", b"e10000",
-    b"e10001", b"e-2147483648", b".", b"+", b"-", b"0.000000001", b"0.0000000001", b"99999999999999999999999999999999999999",
-    b"1Ei", b"8Ei", b"7.999Ei",
+    b"n",
+    b"u",
+    b"m",
+    b"k",
+    b"M",
+    b"G",
+    b"T",
+    b"P",
+    b"E",
+    b"Ki",
+    b"Mi",
+    b"Gi",
+    b"Ti",
+    b"Pi",
+    b"Ei",
+    b"e",
+    b"E+",
+    b"e-9",
+    b"e10000",
+    b"e10001",
+    b"e-2147483648",
+    b".",
+    b"+",
+    b"-",
+    b"0.000000001",
+    b"0.0000000001",
+    b"99999999999999999999999999999999999999",
+    b"1Ei",
+    b"8Ei",
+    b"7.999Ei",
 ];
 
 /// A quantity that is read is the same number when it is read again from what is written of it, in the form it was
@@ -42,6 +69,7 @@ fn check(text: &str) -> Option<Quantity> {
     }
     assert_eq!(Quantity::from_json(&quantity.to_json()).as_ref(), Ok(&quantity));
     assert_eq!(Quantity::from_json(&Value::from(text)).as_ref(), Ok(&quantity));
-    let _ = (quantity.value(), quantity.milli_value(), quantity.scaled_value(i32::MAX), quantity.scaled_value(i32::MIN));
+    let _ =
+        (quantity.value(), quantity.milli_value(), quantity.scaled_value(i32::MAX), quantity.scaled_value(i32::MIN));
     Some(quantity)
 }

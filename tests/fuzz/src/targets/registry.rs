@@ -6,7 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use bailiwick_machinery::decode::{FieldValidation, from_json};
 use bailiwick_machinery::{Object, Scope};
 use bailiwick_registry::{
-    Ctx, DeleteOptions, Deleted, Encoded, Error, ListRequest, Part, Registry, Selection, ServedKind, Update, User, WriteOptions, kinds,
+    Ctx, DeleteOptions, Deleted, Encoded, Error, ListRequest, Part, Registry, Selection, ServedKind, Update, User,
+    WriteOptions, kinds,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::{At, Metrics};
@@ -93,7 +94,8 @@ impl Site {
     async fn find(&self, kind: &ServedKind, object: &Object) {
         for (name, value) in object.metadata().labels() {
             let selection = Selection::parse(kind, &format!("{name}={value}"), "").expect("a label can be selected by");
-            let request = ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
+            let request =
+                ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
             let list = self.registry.list(kind, &request).await.expect("it can be listed");
             let found = list.objects.iter().any(|found| found.key().name() == object.metadata().name());
             assert!(found, "{name}={value} does not find it");
@@ -119,6 +121,11 @@ fn read(kind: &ServedKind, served: &Encoded) -> Object {
 fn is_the_clients(error: &Error) -> bool {
     matches!(
         error,
-        Error::Invalid { .. } | Error::BadRequest(_) | Error::Strict(_) | Error::TooLarge { .. } | Error::ResourceVersionSet | Error::NoUniqueName { .. }
+        Error::Invalid { .. }
+            | Error::BadRequest(_)
+            | Error::Strict(_)
+            | Error::TooLarge { .. }
+            | Error::ResourceVersionSet
+            | Error::NoUniqueName { .. }
     )
 }

@@ -6,12 +6,55 @@ use http::Method;
 
 /// Words of requests.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"GET ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"HEAD ", b"OPTIONS ", b"/", b"//", b"/api/v1", b"/apis/example.dev/v1", b"/namespaces/ns",
-    b"/watch/", b"/proxy/", b"/status", b"/finalize", b"/widgets", b"/w", b"?", b"&", b"=", b";", b"%2f", b"%2F", b"%2e%2e", b"%00", b"%zz", b"%",
-    b"+", b"/..", b"/.", b"watch=true", b"limit=1", b"limit=9223372036854775808", b"continue=", b"resourceVersion=0",
-    b"resourceVersionMatch=Exact", b"resourceVersionMatch=NotOlderThan", b"labelSelector=a%3Db", b"fieldSelector=metadata.name%3Dx",
-    b"timeoutSeconds=1", b"timeout=1s", b"sendInitialEvents=true", b"allowWatchBookmarks=1", b"dryRun=All", b"fieldManager=x",
-    b"fieldValidation=Strict", b"force=true", b"pretty=1",
+    b"GET ",
+    b"POST ",
+    b"PUT ",
+    b"PATCH ",
+    b"DELETE ",
+    b"HEAD ",
+    b"OPTIONS ",
+    b"/",
+    b"//",
+    b"/api/v1",
+    b"/apis/example.dev/v1",
+    b"/namespaces/ns",
+    b"/watch/",
+    b"/proxy/",
+    b"/status",
+    b"/finalize",
+    b"/widgets",
+    b"/w",
+    b"?",
+    b"&",
+    b"=",
+    b";",
+    b"%2f",
+    b"%2F",
+    b"%2e%2e",
+    b"%00",
+    b"%zz",
+    b"%",
+    b"+",
+    b"/..",
+    b"/.",
+    b"watch=true",
+    b"limit=1",
+    b"limit=9223372036854775808",
+    b"continue=",
+    b"resourceVersion=0",
+    b"resourceVersionMatch=Exact",
+    b"resourceVersionMatch=NotOlderThan",
+    b"labelSelector=a%3Db",
+    b"fieldSelector=metadata.name%3Dx",
+    b"timeoutSeconds=1",
+    b"timeout=1s",
+    b"sendInitialEvents=true",
+    b"allowWatchBookmarks=1",
+    b"dryRun=All",
+    b"fieldManager=x",
+    b"fieldValidation=Strict",
+    b"force=true",
+    b"pretty=1",
 ];
 
 /// The text is a method, a space and a target. A request names nothing that is not a segment of its own path, but for a
@@ -35,12 +78,21 @@ pub fn target(data: &[u8]) {
 
 fn check_info(info: &RequestInfo) {
     let segments: Vec<&str> = info.path().split('/').collect();
-    let own = [info.api_prefix(), info.api_group(), info.api_version(), info.namespace(), info.resource(), info.subresource()];
+    let own = [
+        info.api_prefix(),
+        info.api_group(),
+        info.api_version(),
+        info.namespace(),
+        info.resource(),
+        info.subresource(),
+    ];
     assert!(own.iter().all(|piece| segments.contains(piece)), "{info:?} has what its path has not");
     let parts: Vec<&str> = info.parts().collect();
     if !info.is_resource_request() {
         assert!(matches!(info.verb(), Verb::Method(_)), "{info:?}");
-        assert!([info.resource(), info.name(), info.subresource(), info.namespace()].iter().all(|piece| piece.is_empty()));
+        assert!(
+            [info.resource(), info.name(), info.subresource(), info.namespace()].iter().all(|piece| piece.is_empty())
+        );
         return;
     }
     assert!(matches!(info.api_prefix(), "api" | "apis"));
@@ -62,10 +114,15 @@ fn check_info(info: &RequestInfo) {
 
 /// The path, with everything encoded that can be, is the same path.
 fn check_canonical(method: &Method, target: &str, request: &Request) {
-    let encoded: String = request.info().path().bytes().map(|byte| match byte {
-        b'/' => "/".to_owned(),
-        byte => format!("%{byte:02X}"),
-    }).collect();
+    let encoded: String = request
+        .info()
+        .path()
+        .bytes()
+        .map(|byte| match byte {
+            b'/' => "/".to_owned(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect();
     let query = target.split_once('?').map(|(_, query)| format!("?{query}")).unwrap_or_default();
     if encoded.len() + query.len() <= MAX_TARGET_BYTES {
         assert_eq!(Request::parse(method, &format!("{encoded}{query}")).as_ref(), Ok(request), "{encoded}{query}");
@@ -80,7 +137,10 @@ fn check_operation(request: &Request) {
         Ok(Operation::List(options)) | Ok(Operation::DeleteCollection(options, _)) => {
             if let ListAt::Continue(token) = &options.at {
                 let prefix = Resource::new("example.dev", "widgets").expect("it has a name").all().clone();
-                assert!(prefix.key(token.after()).is_ok_and(|key| prefix.contains(&key)) || prefix.key(token.after()).is_err());
+                assert!(
+                    prefix.key(token.after()).is_ok_and(|key| prefix.contains(&key))
+                        || prefix.key(token.after()).is_err()
+                );
             }
             None
         }

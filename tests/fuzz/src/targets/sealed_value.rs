@@ -8,7 +8,14 @@ use super::first_line;
 
 /// Pieces of sealed values.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"\x01", b"\x00\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x05", b"o/example.dev/widgets/ns/a", b"o/-/configmaps/a", b"l/a/b", b"\n",
+    b"\x01",
+    b"\x00\x00\x00\x00",
+    b"\xff\xff\xff\xff",
+    b"\x00\x05",
+    b"o/example.dev/widgets/ns/a",
+    b"o/-/configmaps/a",
+    b"l/a/b",
+    b"\n",
 ];
 
 /// What opens is exactly what is sealed of it. What was sealed opens; with one byte changed, or under another revision, it

@@ -4,8 +4,28 @@ use bailiwick_storage::{Key, Ledger, MAX_KEY_BYTES, Prefix, Resource};
 
 /// Words of keys.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"\n", b"/", b"..", b".", b"-", b"%", b"o", b"l", b"a", b"ab", b"o/", b"l/", b"widgets", b"widgetsets", b"example.dev", b"ns",
-    b"ns1", b"default", b"o/-/configmaps/ns/a", b"l/counts/a", b"a\0b", b"\n\n\n\n",
+    b"\n",
+    b"/",
+    b"..",
+    b".",
+    b"-",
+    b"%",
+    b"o",
+    b"l",
+    b"a",
+    b"ab",
+    b"o/",
+    b"l/",
+    b"widgets",
+    b"widgetsets",
+    b"example.dev",
+    b"ns",
+    b"ns1",
+    b"default",
+    b"o/-/configmaps/ns/a",
+    b"l/counts/a",
+    b"a\0b",
+    b"\n\n\n\n",
 ];
 
 /// The lines are two times group, resource, namespace and name, and then the parts of a row. A key lies in the prefixes it

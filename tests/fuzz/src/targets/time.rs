@@ -6,8 +6,27 @@ use bailiwick_machinery::{format_rfc3339, parse_rfc3339};
 
 /// Words of times and durations.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"2001-01-01T00:00:00Z", b"9999-12-31T23:59:59.999999999Z", b"0000-01-01T00:00:00Z", b"1969-12-31T23:59:59Z", b"+14:00", b"-23:59",
-    b"Z", b"T", b":", b"-", b"02-29", b"1h", b"m", b"s", b"ms", b"us", "µs".as_bytes(), b"ns", b"1.5h", b"-1ns", b"2562047h47m16.854775807s",
+    b"2001-01-01T00:00:00Z",
+    b"9999-12-31T23:59:59.999999999Z",
+    b"0000-01-01T00:00:00Z",
+    b"1969-12-31T23:59:59Z",
+    b"+14:00",
+    b"-23:59",
+    b"Z",
+    b"T",
+    b":",
+    b"-",
+    b"02-29",
+    b"1h",
+    b"m",
+    b"s",
+    b"ms",
+    b"us",
+    "µs".as_bytes(),
+    b"ns",
+    b"1.5h",
+    b"-1ns",
+    b"2562047h47m16.854775807s",
 ];
 
 /// A time that is read is read again from what is written of it; a duration is read or refused, and both are shown.

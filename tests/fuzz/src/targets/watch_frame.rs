@@ -11,8 +11,20 @@ use super::value;
 
 /// Pieces of frames.
 pub const DICTIONARY: &[&[u8]] = &[
-    b"\x0a\x05ADDED", b"\x12", b"\x0a", b"\x12\x04\x0a\x02", b"k8s\0", b"\x00\x00\x00\x0f", b"MODIFIED", b"BOOKMARK", b"\x7b", b"\x80\x80",
-    b"\xff\xff\xff\xff\x0f", b"{\"type\":\"ADDED\",\"object\":", b"}\n", b"\"",
+    b"\x0a\x05ADDED",
+    b"\x12",
+    b"\x0a",
+    b"\x12\x04\x0a\x02",
+    b"k8s\0",
+    b"\x00\x00\x00\x0f",
+    b"MODIFIED",
+    b"BOOKMARK",
+    b"\x7b",
+    b"\x80\x80",
+    b"\xff\xff\xff\xff\x0f",
+    b"{\"type\":\"ADDED\",\"object\":",
+    b"}\n",
+    b"\"",
 ];
 
 const TYPES: [EventType; 5] =
