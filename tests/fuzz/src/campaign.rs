@@ -21,10 +21,13 @@ const MOST_TIME: Duration = Duration::from_secs(1);
 /// When an input is taken to never end; by then the thread cannot tell anymore.
 const NEVER: Duration = Duration::from_secs(60);
 
+/// The input that is running, and since when.
+type Running = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
+
 /// A target that runs.
 pub struct Campaign {
     target: &'static Target,
-    running: Arc<Mutex<Option<(Instant, Vec<u8>)>>>,
+    running: Running,
     executions: u64,
     slowest: Duration,
 }
@@ -60,7 +63,7 @@ pub struct Failure {
 impl Campaign {
     /// A campaign that has not run anything.
     pub fn new(target: &'static Target) -> Self {
-        let running = Arc::default();
+        let running = Running::default();
         watch_over(target.name, &running);
         Self { target, running, executions: 0, slowest: Duration::ZERO }
     }
@@ -110,7 +113,7 @@ impl fmt::Display for Failure {
 }
 
 /// Ends the process when an input does not end. The watcher goes with the campaign.
-fn watch_over(target: &'static str, running: &Arc<Mutex<Option<(Instant, Vec<u8>)>>>) {
+fn watch_over(target: &'static str, running: &Running) {
     let running = Arc::downgrade(running);
     thread::spawn(move || {
         while let Some(running) = running.upgrade() {

@@ -86,8 +86,9 @@ impl<'c> Mutator<'c> {
                 input.drain(range);
             }
             3 => {
-                let piece = self.range(input.len());
-                self.insert(input, &input[piece].to_vec());
+                let range = self.range(input.len());
+                let piece = input[range].to_vec();
+                self.insert(input, &piece);
             }
             4 => self.splice(input),
             5 | 6 => {

@@ -1,6 +1,6 @@
 //! The metadata of an object.
 
-use bailiwick_machinery::decode::from_json;
+use bailiwick_machinery::decode::{Decoded, from_json};
 use bailiwick_machinery::metadata::coerce;
 use bailiwick_machinery::{
     FieldErrors, MAX_FIELD_ERRORS, NameRule, Object, Scope, validate_object_metadata, validate_object_metadata_update,
@@ -45,7 +45,7 @@ pub const DICTIONARY: &[&[u8]] = &[
 /// What has typed metadata has it still after another look, without anything unknown. Everything that is said of it is
 /// bounded, and an object that is valid may take its own place.
 pub fn target(data: &[u8]) {
-    let Ok((mut object, _)) = from_json(data).and_then(|decoded| decoded.into_object()) else { return };
+    let Ok((mut object, _)) = from_json(data).and_then(Decoded::into_object) else { return };
     if coerce(&mut object).is_err() {
         return;
     }

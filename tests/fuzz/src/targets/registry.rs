@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-use bailiwick_machinery::decode::{FieldValidation, from_json};
+use bailiwick_machinery::decode::{Decoded, FieldValidation, from_json};
 use bailiwick_machinery::{Object, Scope};
 use bailiwick_registry::{
     Ctx, DeleteOptions, Deleted, Encoded, Error, ListRequest, Part, Registry, Selection, ServedKind, Update, User,
@@ -32,7 +32,7 @@ static SITE: LazyLock<Mutex<Site>> = LazyLock::new(|| Mutex::new(Site::open()));
 /// What is served of an object that was taken is JSON without duplicates, says its kind and its version, is what is read
 /// later, is found by its labels, and is unchanged by an update to what it is. What is refused is the client's doing.
 pub fn target(data: &[u8]) {
-    let Ok((object, _)) = from_json(data).and_then(|decoded| decoded.into_object()) else { return };
+    let Ok((object, _)) = from_json(data).and_then(Decoded::into_object) else { return };
     let site = SITE.lock().unwrap_or_else(PoisonError::into_inner);
     for kind in site.registry.served() {
         site.runtime.block_on(site.live(kind, object.clone()));

@@ -20,8 +20,8 @@ fn labels() {
     assert_eq!(parse("a mebibyte", &"a".repeat(1 << 20)), Err(label::Error::TooLong));
     let values = format!("a in ({})", vec!["b"; 8_000].join(","));
     assert!(parse("many values", &values).is_ok());
-    let mut structured = LabelSelector::default();
-    structured.match_labels = (0..100_000).map(|number| (number.to_string(), String::new())).collect();
+    let match_labels = (0..100_000).map(|number| (number.to_string(), String::new())).collect();
+    let structured = LabelSelector { match_labels, ..LabelSelector::default() };
     assert_eq!(settled("structured", || structured.to_selector()), Err(label::Error::TooMany));
 }
 
