@@ -93,6 +93,9 @@ fn check_kind(object: &mut Object, gvk: &GroupVersionKind) -> Result<(), Box<Sta
 }
 
 fn unrecognized(gvk: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Box<Status> {
+    if matches!(error, DecodeError::TooManyValues) {
+        return Box::new(Status::request_too_large(&error.to_string()));
+    }
     let summary = match body {
         [] => "<empty>".to_owned(),
         [b'{', ..] if body.len() <= SUMMARY => String::from_utf8_lossy(body).into_owned(),
