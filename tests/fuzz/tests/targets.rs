@@ -78,9 +78,10 @@ fn run(name: &str) {
         campaign.run(&seed.data).unwrap_or_else(|failure| panic!("{}: {failure}", seed.path.display()));
     }
     let inputs: Vec<Vec<u8>> = seeds.into_iter().map(|seed| seed.data).collect();
+    let replayed = Instant::now();
     let whole = Duration::from_secs(setting("BAILIWICK_FUZZ_SECONDS").unwrap_or(1));
-    let common = Stop { executions: COMMON_INPUTS, until: began + whole / 2 };
-    let own = Stop { executions: u64::MAX, until: began + whole };
+    let common = Stop { executions: COMMON_INPUTS, until: replayed + whole / 2 };
+    let own = Stop { executions: u64::MAX, until: replayed + whole };
     let fresh = setting("BAILIWICK_FUZZ_SEED").unwrap_or_else(Random::fresh_seed);
     for (seed, stop) in [(SEED, common), (fresh, own)] {
         campaign.explore(seed, &inputs, stop).unwrap_or_else(|failure| {

@@ -67,6 +67,9 @@ pub fn target(data: &[u8]) {
     let Ok(request) = Request::parse(&method, target) else { return };
     assert!(target.len() <= MAX_TARGET_BYTES);
     assert_eq!(Request::parse(&method, target).as_ref(), Ok(&request));
+    let raw_path = target.split('?').next().unwrap_or_default();
+    let segments = |path: &str| path.split('/').count();
+    assert_eq!(segments(request.info().path()), segments(raw_path), "who splits first sees another path");
     check_info(request.info());
     check_canonical(&method, target, &request);
     check_operation(&request);
