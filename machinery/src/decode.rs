@@ -4,9 +4,12 @@
 //! that are no UTF-8 become U+FFFD, whole numbers beyond 64 bits lose their last digits, and in YAML `yes` is true. What a
 //! strict reader would refuse is kept beside the value, and `FieldValidation` says what becomes of it.
 //!
+//! What is read takes at most `MAX_DECODED` bytes of memory, however short the text is.
+//!
 //! Nothing here recurses deeper than `MAX_DEPTH`, and no value is made that does, so that whoever walks, clones or drops
 //! a decoded value may recurse.
 
+mod budget;
 mod json;
 mod yaml;
 
@@ -18,6 +21,7 @@ use crate::go;
 use crate::media::MediaType;
 use crate::object::Object;
 
+pub use budget::MAX_DECODED;
 pub use json::from_json;
 pub(crate) use json::{MAX_PATH, object_or_error};
 pub(crate) use yaml::cut;
@@ -92,6 +96,9 @@ pub enum DecodeError {
         /// The number as it was written, cut if it is long.
         number: String,
     },
+    /// More values than there is memory for.
+    #[error("the values in the body take more than {MAX_DECODED} bytes of memory")]
+    TooManyValues,
     /// A value where an object must be.
     #[error("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")]
     NotAnObject {

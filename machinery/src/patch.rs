@@ -158,6 +158,7 @@ impl PatchError {
     /// To which answer it leads.
     pub fn failure(&self) -> PatchFailure {
         match self {
+            Self::Malformed(DecodeError::TooManyValues) => PatchFailure::TooLarge,
             Self::Malformed(_) | Self::WrongType { .. } | Self::NoMergePatch => PatchFailure::BadRequest,
             Self::TooManyOperations { .. } | Self::TooMuchWork | Self::ResultTooLarge => PatchFailure::TooLarge,
             Self::TooMuchCopied { .. }

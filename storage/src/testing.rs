@@ -30,6 +30,7 @@ mod limits;
 mod list;
 mod model;
 mod reference;
+pub mod sealed;
 mod sequence;
 mod session;
 mod sim_disk;

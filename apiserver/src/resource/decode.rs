@@ -120,6 +120,7 @@ fn undecodable(gvk: &GroupVersionKind, error: &DecodeError, body: &[u8]) -> Box<
             let (kind, version) = (&gvk.kind, &gvk.version);
             return bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {error}"));
         }
+        DecodeError::TooManyValues => return Box::new(Status::request_too_large(&error.to_string())),
         other => other.to_string(),
     };
     unrecognized(gvk, &why, body)

@@ -155,3 +155,17 @@ async fn a_body_beyond_the_limit_is_refused_with_or_without_its_length() {
     let gzip = site.ask("POST", ORGANIZATIONS, &[("content-encoding", "gzip")], "x").await;
     assert_eq!(gzip.code, 415);
 }
+
+#[tokio::test]
+async fn a_body_of_too_many_values_is_refused() {
+    let site = Site::open().await;
+    let many = format!(r#"{{"spec":[{}0]}}"#, r#"{"":0},"#.repeat(100_000));
+    for (method, target, content_type) in [
+        ("POST", CLAIMS.to_owned(), "application/json"),
+        ("POST", CLAIMS.to_owned(), "application/yaml"),
+        ("PATCH", format!("{CLAIMS}/c"), "application/merge-patch+json"),
+    ] {
+        let answer = site.ask(method, &target, &[("content-type", content_type)], &many).await;
+        assert_eq!(answer.code, 413, "{method} {content_type}");
+    }
+}

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
+use super::budget::Budget;
 use super::{DecodeError, Decoded, Duplicate, MAX_DEPTH, MAX_PROBLEMS};
 
 /// The most bytes of a path that are told. Without it, a long key around many duplicates makes many long texts.
@@ -15,8 +16,14 @@ pub(crate) const MAX_PATH: usize = 1024;
 
 /// Reads one JSON value.
 pub fn from_json(text: &[u8]) -> Result<Decoded, DecodeError> {
-    let mut reader =
-        Reader { text, position: 0, open: Vec::new(), duplicates: Duplicates::default(), out_of_range: None };
+    let mut reader = Reader {
+        text,
+        position: 0,
+        open: Vec::new(),
+        budget: Budget::new(),
+        duplicates: Duplicates::default(),
+        out_of_range: None,
+    };
     let value = reader.document()?;
     match reader.out_of_range {
         Some(error) => Err(error),
@@ -48,6 +55,7 @@ struct Reader<'t> {
     text: &'t [u8],
     position: usize,
     open: Vec<Open>,
+    budget: Budget,
     duplicates: Duplicates,
     out_of_range: Option<DecodeError>,
 }
@@ -194,6 +202,7 @@ impl Reader<'_> {
         self.position += 1;
         match open {
             Open::List(mut items) => {
+                self.budget.item(items.len())?;
                 items.push(value);
                 match byte.ok_or(DecodeError::UnexpectedEnd)? {
                     b',' => {
@@ -205,6 +214,7 @@ impl Reader<'_> {
                 }
             }
             Open::Object { mut fields, key } => {
+                self.budget.field(fields.len())?;
                 match fields.entry(key) {
                     Entry::Vacant(place) => drop(place.insert(value)),
                     Entry::Occupied(mut place) => drop(place.insert(value)),
@@ -301,6 +311,7 @@ impl Reader<'_> {
             match self.peek().ok_or(DecodeError::UnexpectedEnd)? {
                 b'"' => {
                     self.position += 1;
+                    self.budget.text(text.len())?;
                     return Ok(text);
                 }
                 b'\\' => {

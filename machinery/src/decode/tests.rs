@@ -238,12 +238,24 @@ fn aliases_are_bounded() {
     assert_eq!(from_yaml(b"a: &a [*a]").unwrap_err().to_string(), "yaml: anchor 'a' value contains itself");
     assert_eq!(from_yaml(b"a: *b").unwrap_err().to_string(), "yaml: unknown anchor 'b' referenced");
 
-    let anchors: String = (0..100_000).map(|number| format!("- &a{number} x\n")).collect();
+    let anchors: String = (0..50_000).map(|number| format!("- &a{number} x\n")).collect();
     assert!(quickly(|| from_yaml(anchors.as_bytes())).is_ok());
     let deep: String = std::iter::once("a0: &a0 [1]\n".to_owned())
         .chain((1..200).map(|level| format!("a{level}: &a{level} [*a{}]\n", level - 1)))
         .collect();
     assert_eq!(quickly(|| from_yaml(deep.as_bytes())).unwrap_err(), DecodeError::YamlTooDeep);
+}
+
+/// A list of the smallest objects is the dearest: as many as there is memory for, and one more.
+#[test]
+fn values_are_bounded() {
+    let list = |count: usize| format!("[{}0]", "{\"\":0},".repeat(count));
+    // Each object is an item, and has room for fields and a key of no bytes.
+    let most = (MAX_DECODED - 96 - 64) / (96 + 640 + 16);
+    assert!(quickly(|| from_json(list(most).as_bytes())).is_ok());
+    assert_eq!(quickly(|| from_json(list(most + 1).as_bytes())).unwrap_err(), DecodeError::TooManyValues);
+    assert!(quickly(|| from_yaml(list(most / 4).as_bytes())).is_ok());
+    assert_eq!(quickly(|| from_yaml(list(most).as_bytes())).unwrap_err(), DecodeError::TooManyValues);
 }
 
 #[test]
@@ -252,7 +264,7 @@ fn duplicates_are_bounded() {
     let decoded = from_json(format!("{{{many}\"z\":1}}").as_bytes()).unwrap();
     assert_eq!(decoded.duplicates.len(), MAX_PROBLEMS);
     // The same ones again and again inside of a long name.
-    let inner = r#""x":{"a":1,"a":1},"#.repeat(70_000);
+    let inner = r#""x":{"a":1,"a":1},"#.repeat(20_000);
     let text = format!(r#"{{"{}":{{{inner}"y":1}}}}"#, "k".repeat(1_500_000));
     let decoded = quickly(|| from_json(text.as_bytes()).unwrap());
     assert!(decoded.duplicates.iter().all(|duplicate| duplicate.path.len() < MAX_PATH + 16));

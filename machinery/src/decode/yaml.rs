@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, Tag};
 use serde_json::{Map, Number, Value};
 
+use super::budget::Budget;
 use super::json::{MAX_PATH, number, sound_text};
 use super::{DecodeError, Decoded, Duplicate, MAX_DEPTH, MAX_PROBLEMS};
 use crate::encode::number::{general_float, json_float};
@@ -26,7 +27,8 @@ const NODE_COST: usize = 32;
 /// Reads the first document of a YAML text.
 pub fn from_yaml(text: &[u8]) -> Result<Decoded, DecodeError> {
     let text = characters(text)?;
-    let Some(tree) = parse(&text)? else {
+    let mut budget = Budget::new();
+    let Some(tree) = parse(&text, &mut budget)? else {
         return Ok(Decoded { value: Value::Null, duplicates: Vec::new() });
     };
     let mut reader = Reader {
@@ -36,6 +38,7 @@ pub fn from_yaml(text: &[u8]) -> Result<Decoded, DecodeError> {
         read: 0,
         aliased: 0,
         aliased_bytes: 0,
+        budget,
         duplicates: Vec::new(),
     };
     let value = reader.value(0, 0)?;
@@ -98,6 +101,7 @@ struct Reader<'r, 't> {
     read: usize,
     aliased: usize,
     aliased_bytes: usize,
+    budget: Budget,
     duplicates: Vec<Duplicate>,
 }
 
@@ -120,6 +124,7 @@ impl Reader<'_, '_> {
                 deeper(depth)?;
                 let mut items = Vec::with_capacity(children.len());
                 for (position, child) in children.iter().enumerate() {
+                    self.budget.item(position)?;
                     self.path.push(Step::Item(position));
                     items.push(self.value(*child, depth + 1)?);
                     self.path.pop();
@@ -160,6 +165,7 @@ impl Reader<'_, '_> {
                 self.duplicates.push(Duplicate { path, yaml: Some((line, cut(&key.go_text(), MAX_PATH))) });
             }
             self.path.pop();
+            self.budget.field(fields.len())?;
             fields.insert(key, value);
         }
         Ok(())
@@ -232,6 +238,7 @@ impl Reader<'_, '_> {
     }
 
     fn scalar<'s>(&mut self, text: &'s str, implicit: bool, tag: Option<&str>) -> Result<Resolved<'s>, DecodeError> {
+        self.budget.text(text.len())?;
         if !self.expanding.is_empty() {
             self.aliased_bytes = self.aliased_bytes.saturating_add(text.len());
             if self.aliased_bytes > MAX_ALIASED {
@@ -352,14 +359,14 @@ fn allowed_alias_ratio(read: usize) -> f64 {
 }
 
 /// The events of the first document, as a tree; `None` if there is no document.
-fn parse(text: &str) -> Result<Option<Tree<'_>>, DecodeError> {
+fn parse<'t>(text: &'t str, budget: &mut Budget) -> Result<Option<Tree<'t>>, DecodeError> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
     options.flow_nesting_limit = MAX_DEPTH + 1;
     options.block_nesting_limit = MAX_DEPTH + 1;
 
-    let mut nodes: Vec<Node<'_>> = Vec::new();
+    let mut nodes: Vec<Node<'t>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut anchors: HashMap<usize, usize> = HashMap::new();
     let mut line = 0;
@@ -396,6 +403,7 @@ fn parse(text: &str) -> Result<Option<Tree<'_>>, DecodeError> {
             }
             Event::MappingStart(_, anchor, _) => {
                 line = span.start.line();
+                budget.mapping()?;
                 (Content::Mapping(Vec::new()), anchor)
             }
             Event::Alias(id) => {
@@ -410,8 +418,10 @@ fn parse(text: &str) -> Result<Option<Tree<'_>>, DecodeError> {
             }
             _ => continue,
         };
+        budget.node()?;
         let index = nodes.len();
         if anchor != 0 {
+            budget.anchor()?;
             anchors.insert(anchor, index);
         }
         if let Some(parent) = open.last().and_then(|parent| nodes.get_mut(*parent))

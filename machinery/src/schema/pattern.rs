@@ -12,6 +12,9 @@ use regex::bytes::{Regex, RegexBuilder};
 const SIZE_LIMIT: usize = 4 << 20;
 /// Bytes that the cache of one pattern may take while it runs.
 const CACHE_LIMIT: usize = 1 << 20;
+/// Bytes of a pattern as it is written. Reading one takes some two hundred bytes for each of them, before the limit on what
+/// is compiled can hold.
+const MAX_SOURCE: usize = 64 << 10;
 /// How often something may be repeated by a count, as in Go.
 const MAX_REPEAT: u32 = 1000;
 
@@ -35,6 +38,9 @@ pub(crate) enum PatternError {
 
 impl Pattern {
     pub(crate) fn new(source: &str) -> Result<Self, PatternError> {
+        if source.len() > MAX_SOURCE {
+            return Err(PatternError::Whole("expression too large"));
+        }
         let mut translation = Translation { rest: source, output: String::with_capacity(source.len() * 2) };
         translation.run(source)?;
         let regex =
