@@ -56,12 +56,17 @@ impl Site {
 
     /// From the making of an object to its end.
     async fn live(&self, kind: &ServedKind, mut object: Object) {
-        if kind.kind().scope() == Scope::Namespaced {
-            object.set_metadata_text("namespace", "default");
-        }
+        object.set_gvk(kind.gvk());
         let ctx = Ctx { user: &self.user, now: UNIX_EPOCH + Duration::from_secs(1_000_000_000) };
         let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
-        let written = match self.registry.create(&ctx, kind, object, &options).await {
+        let mut accepted = match kind.accept(object, &options) {
+            Ok(accepted) => accepted,
+            Err(error) => return assert!(is_the_clients(&error), "{error:?}"),
+        };
+        if kind.kind().scope() == Scope::Namespaced {
+            accepted.set_namespace("default");
+        }
+        let written = match self.registry.create(&ctx, kind, accepted, &options).await {
             Ok(written) => written.object,
             Err(error) => return assert!(is_the_clients(&error), "{error:?}"),
         };
@@ -71,7 +76,7 @@ impl Site {
         assert_eq!(got, written, "it is read differently");
         self.find(kind, &made).await;
 
-        let same = |old: &Object| Ok((old.clone(), Vec::new()));
+        let same = |old: &Object| kind.accept(old.clone(), &options);
         let update = Update { part: Part::Main, change: &same, dry_run: false };
         let updated = self.registry.update(&ctx, kind, &namespace, &name, update).await;
         assert_eq!(updated.expect("it may be what it is").object, written, "it was changed by no change");
@@ -81,7 +86,7 @@ impl Site {
             let finish = |old: &Object| {
                 let mut new = old.clone();
                 new.set_finalizers(&[]);
-                Ok((new, Vec::new()))
+                kind.accept(new, &options)
             };
             let update = Update { part: Part::Main, change: &finish, dry_run: false };
             self.registry.update(&ctx, kind, &namespace, &name, update).await.expect("its finalizers may go");
@@ -123,7 +128,7 @@ fn is_the_clients(error: &Error) -> bool {
         error,
         Error::Invalid { .. }
             | Error::BadRequest(_)
-            | Error::Strict(_)
+            | Error::Unfit { .. }
             | Error::TooLarge { .. }
             | Error::ResourceVersionSet
             | Error::NoUniqueName { .. }
