@@ -38,9 +38,8 @@ fn path_item(path: &Path, tag: &str) -> Value {
         let own = operation.parameters.iter().filter(|parameter| !is_common(parameter));
         item.insert(operation.method.to_owned(), write_operation(operation, own.map(write_parameter).collect(), tag));
     }
-    let all = path.operations.iter().flat_map(|operation| &operation.parameters);
-    let first = path.operations.first().map_or(0, |operation| operation.parameters.len());
-    let common: Vec<Value> = all.take(first).filter(is_common).map(write_parameter).collect();
+    let first = path.operations.first().into_iter().flat_map(|operation| &operation.parameters);
+    let common: Vec<Value> = first.filter(is_common).map(write_parameter).collect();
     if !common.is_empty() {
         item.insert("parameters".to_owned(), common.into());
     }
