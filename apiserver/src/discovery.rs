@@ -120,7 +120,8 @@ impl Aggregated {
     }
 }
 
-fn not_acceptable(error: &NotAcceptable) -> Response<Bytes> {
+/// No encoding that there is can be read by the client.
+pub(crate) fn not_acceptable(error: &NotAcceptable) -> Response<Bytes> {
     let status = Status::new(Reason::NotAcceptable, error.to_string());
     // What is not acceptable either way is written for people.
     let body = encode::to_json_pretty(&status.to_json());

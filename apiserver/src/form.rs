@@ -128,7 +128,8 @@ fn not_acceptable(message: String) -> Box<Status> {
     Box::new(Status::new(Reason::NotAcceptable, message))
 }
 
-fn accepts_gzip(headers: &HeaderMap) -> bool {
+/// Whether the client can undo gzip.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let encodings = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     encodings.flat_map(|value| value.split(',')).any(|encoding| encoding.trim() == "gzip")
 }

@@ -11,6 +11,7 @@ mod frontend;
 mod go;
 mod health;
 mod listener;
+mod openapi;
 mod options;
 mod query;
 mod request;

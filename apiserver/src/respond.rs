@@ -208,8 +208,7 @@ fn damaged(kind: &ServedKind, error: &(dyn std::error::Error + 'static)) -> Box<
 /// An answer whose bytes are all there.
 fn whole(form: &Form, code: StatusCode, body: Vec<u8>) -> Response<Body> {
     let mut response = if form.gzip && body.len() > GZIP_FROM {
-        let compressed: Vec<Bytes> = gzipped(std::iter::once(Bytes::from(body))).collect();
-        let mut response = Response::new(Body::from(compressed.concat()));
+        let mut response = Response::new(Body::from(gzip(body.into())));
         mark_gzip(&mut response);
         response
     } else {
@@ -227,6 +226,12 @@ fn set_content_type(response: &mut Response<Body>, form: &Form) {
 fn mark_gzip(response: &mut Response<Body>) {
     response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+}
+
+/// Compresses all at once.
+pub(crate) fn gzip(bytes: Bytes) -> Bytes {
+    let pieces: Vec<Bytes> = gzipped(std::iter::once(bytes)).collect();
+    pieces.concat().into()
 }
 
 /// Compresses pieces one by one, as quickly as gzip can.

@@ -26,6 +26,7 @@ use crate::body::{self, Body};
 use crate::discovery::Discovery;
 use crate::form::Form;
 use crate::health::Health;
+use crate::openapi::{self, OpenApi};
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
@@ -58,6 +59,7 @@ pub struct Server {
     registry: Arc<Registry>,
     watches: Watches,
     discovery: Discovery,
+    openapi: OpenApi,
     health: Health,
     version: ServerVersion,
     request_timeout: Duration,
@@ -90,6 +92,7 @@ impl Server {
         };
         Self {
             discovery: Discovery::new(&registry),
+            openapi: OpenApi::new(registry.served()),
             health,
             version: ServerVersion::new(),
             registry,
@@ -218,7 +221,9 @@ impl Server {
             return Some(self.index(request, head));
         }
         let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
-        let found = self.discovery.answer(path, &head.headers, pretty).or_else(|| self.version.answer(path));
+        let found = self.discovery.answer(path, &head.headers, pretty);
+        let found = found.or_else(|| self.openapi.answer(path, request.query(), &head.headers));
+        let found = found.or_else(|| self.version.answer(path));
         match found {
             Some(response) => Some(response.map(Body::from)),
             None => self.answer_health(request).await,
@@ -227,7 +232,8 @@ impl Server {
 
     /// What there is, for people who look around.
     fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
-        let mut paths: Vec<&str> = self.discovery.paths().chain(ALWAYS_ALLOWED).chain(["/version"]).collect();
+        let documents = self.discovery.paths().chain(openapi::PATHS);
+        let mut paths: Vec<&str> = documents.chain(ALWAYS_ALLOWED).chain(["/version"]).collect();
         paths.sort_unstable();
         let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());
         let form = Form { layout: Layout::Pretty, media_type: MediaType::Json, ..form };

@@ -15,6 +15,7 @@ pub mod media;
 pub mod metadata;
 pub mod name;
 mod object;
+pub mod openapi;
 mod partial;
 pub mod patch;
 pub mod proto;

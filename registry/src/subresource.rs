@@ -27,6 +27,11 @@ pub trait Subresource: Send + Sync + 'static {
     /// The kind that it reads and writes.
     fn kind(&self) -> &'static str;
 
+    /// The kind of what [`Subresource::get`] gives, if it is another one.
+    fn read_kind(&self) -> &'static str {
+        self.kind()
+    }
+
     /// What can be done with it, in order.
     fn verbs(&self) -> &'static [SubresourceVerb];
 

@@ -3,6 +3,7 @@
 
 mod lists;
 mod objects;
+mod openapi;
 mod site;
 mod subresources;
 mod watches;

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
 mod compatibility;
+mod documents;
+mod openapi;
 mod process;
 mod snapshot;
 mod start;

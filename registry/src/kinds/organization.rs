@@ -62,6 +62,10 @@ impl Subresource for Groups {
         "OrgGroup"
     }
 
+    fn read_kind(&self) -> &'static str {
+        "OrgGroupList"
+    }
+
     fn verbs(&self) -> &'static [SubresourceVerb] {
         &[SubresourceVerb::Create, SubresourceVerb::Get, SubresourceVerb::Update]
     }

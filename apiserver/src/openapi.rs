@@ -1,0 +1,137 @@
+//! OpenAPI: what is served, told to programs that know OpenAPI. The documents are made and encoded once; an answer is a
+//! look-up.
+//!
+//! ```text
+//! /openapi/v3                             where the documents are, with their hashes
+//! /openapi/v3/apis/<group>/<version>      the document of a group and version
+//! /openapi/v2                             one document for everything
+//! ```
+//!
+//! Only what is served here is told: an aggregator merges the documents of many servers, and would send clients here for
+//! whatever is named. For the same reason nobody is redirected to the current hash of a document: an aggregator takes a
+//! redirection for a failure. Whoever has an old hash gets the current document, without leave to keep it.
+//!
+//! There is JSON only. kubectl asks for protobuf where it finds no answer in version 3, and for our kinds it finds one.
+
+mod resources;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bailiwick_machinery::media::{self, Endpoint, MediaType};
+use bailiwick_machinery::openapi::{Info, v2, v3};
+use bailiwick_machinery::{GroupVersion, encode};
+use bailiwick_registry::ServedKind;
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, VARY,
+};
+use http::{HeaderMap, Response, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha512};
+
+use crate::discovery::not_acceptable;
+use crate::form::{accepts_gzip, text};
+use crate::query::Query;
+use crate::respond;
+
+const ROOT: &str = "/openapi/v3";
+const V2: &str = "/openapi/v2";
+
+/// Where to begin.
+pub(crate) const PATHS: [&str; 2] = [V2, ROOT];
+
+/// What the documents say of the server. The version is not that of Kubernetes: they describe our kinds.
+const INFO: Info<'_> = Info { title: "Bailiwick", version: concat!("v", env!("CARGO_PKG_VERSION")) };
+
+/// What a hash names never changes, so it can be kept for a year, which is forever.
+const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// All documents of OpenAPI.
+pub(crate) struct OpenApi {
+    /// By path, without a slash at the end.
+    by_path: HashMap<String, Document>,
+}
+
+/// A document, ready to be sent.
+struct Document {
+    json: Bytes,
+    gzip: Bytes,
+    hash: String,
+}
+
+// === impl OpenApi ===
+
+impl OpenApi {
+    /// Tells of all kinds there are.
+    pub(crate) fn new(served: &[ServedKind]) -> Self {
+        let resources = resources::resources(served);
+        let mut by_path = HashMap::new();
+        let mut root = BTreeMap::new();
+        let versions: BTreeSet<&GroupVersion> = served.iter().map(|kind| &kind.version().group_version).collect();
+        for version in versions {
+            let key = format!("apis/{version}");
+            let document = Document::new(&v3(INFO, version, &resources));
+            let url = format!("{ROOT}/{key}?hash={}", document.hash);
+            by_path.insert(format!("{ROOT}/{key}"), document);
+            root.insert(key, json!({ "serverRelativeURL": url }));
+        }
+        by_path.insert(ROOT.to_owned(), Document::new(&json!({ "paths": root })));
+        by_path.insert(V2.to_owned(), Document::new(&v2(INFO, &resources)));
+        Self { by_path }
+    }
+
+    /// The answer to a GET; `None` if there is no document at the path.
+    pub(crate) fn answer(&self, path: &str, query: &Query, headers: &HeaderMap) -> Option<Response<Bytes>> {
+        let document = self.by_path.get(path.strip_suffix('/').unwrap_or(path))?;
+        Some(match media::negotiate(text(headers, ACCEPT), &[MediaType::Json], Endpoint::Plain) {
+            Ok(_) => document.answer(query.first("hash"), headers),
+            Err(error) => not_acceptable(&error),
+        })
+    }
+}
+
+// === impl Document ===
+
+impl Document {
+    fn new(document: &Value) -> Self {
+        let json = Bytes::from(encode::to_json(document));
+        let digest = Sha512::digest(&json);
+        let hash = digest.iter().map(|byte| format!("{byte:02X}")).collect();
+        Self { gzip: respond::gzip(json.clone()), json, hash }
+    }
+
+    fn answer(&self, wanted_hash: Option<&str>, headers: &HeaderMap) -> Response<Bytes> {
+        let mut response = if self.is_known(headers) {
+            let mut response = Response::new(Bytes::new());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        } else if accepts_gzip(headers) {
+            let mut response = Response::new(self.gzip.clone());
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            response
+        } else {
+            Response::new(self.json.clone())
+        };
+        let mut insert = |name: HeaderName, value| drop(response.headers_mut().insert(name, value));
+        insert(CONTENT_TYPE, HeaderValue::from_static(MediaType::Json.as_str()));
+        insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+        // A hash consists of digits and letters.
+        if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", self.hash)) {
+            insert(ETAG, etag);
+        }
+        if wanted_hash == Some(&self.hash) {
+            insert(CACHE_CONTROL, FOREVER);
+        }
+        response
+    }
+
+    /// Whether the client has this document already.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+        known.flat_map(|value| value.split(',')).any(|etag| {
+            let etag = etag.trim();
+            let hash = etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"');
+            etag == "*" || hash == self.hash
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Kinds, as documents of OpenAPI tell of them.
+
+use bailiwick_machinery::openapi::{Resource, Subresource, Verb};
+use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb};
+
+/// All kinds in all their versions.
+pub(super) fn resources(served: &[ServedKind]) -> Vec<Resource<'_>> {
+    served.iter().map(resource).collect()
+}
+
+fn resource(kind: &ServedKind) -> Resource<'_> {
+    let (names, version) = (kind.kind().names(), kind.version());
+    Resource {
+        group_version: &version.group_version,
+        kind: &names.kind,
+        list_kind: &names.list_kind,
+        plural: &names.plural,
+        scope: kind.kind().scope(),
+        verbs: &Verb::ALL,
+        schema: &version.schema,
+        selectable_fields: version.selectable.iter().map(SelectableField::name).collect(),
+        subresources: subresources(kind),
+    }
+}
+
+fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
+    let own_kind = &*kind.kind().names().kind;
+    let status = Subresource {
+        name: "status",
+        kind: own_kind,
+        read_kind: own_kind,
+        verbs: vec![Verb::Get, Verb::Update, Verb::Patch],
+    };
+    let others = kind.kind().subresources().iter().map(|other| Subresource {
+        name: other.name(),
+        kind: other.kind(),
+        read_kind: other.read_kind(),
+        verbs: other.verbs().iter().copied().map(verb).collect(),
+    });
+    kind.kind().has_status().then_some(status).into_iter().chain(others).collect()
+}
+
+fn verb(verb: SubresourceVerb) -> Verb {
+    match verb {
+        SubresourceVerb::Create => Verb::Create,
+        SubresourceVerb::Get => Verb::Get,
+        SubresourceVerb::Update => Verb::Update,
+    }
+}

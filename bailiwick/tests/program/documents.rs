@@ -1,0 +1,211 @@
+//! The documents of OpenAPI beside those of a kube-apiserver that was taught the same kinds.
+//!
+//! Descriptions are left out: they are our own. Everything else is the same, or stands in [`ACCEPTED`].
+
+use std::path::Path;
+use std::time::Duration;
+
+use bailiwick_differential_tests::Target;
+use bailiwick_test_host::{Cluster, Kubectl};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::process::{PATIENCE, Server, folder};
+
+/// What differs, by a part of its place, and why. What does not occur any more must not stand here.
+const ACCEPTED: [(&str, &str); 3] = [
+    ("meta.v1.DeleteOptions/x-kubernetes-group-version-kind", "Kubernetes names all the groups it has"),
+    ("parameters/shardSelector", "it needs a feature that is off, and that we do not have"),
+    ("organizations/{name}/groups", "custom resources have no subresources but status and scale"),
+];
+
+/// Rewrites what was recorded instead of comparing it.
+const UPDATE: &str = "BAILIWICK_TEST_UPDATE";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documents_are_those_of_kubernetes() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let cluster = Cluster::start().await.unwrap();
+    Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
+    let ours = server.kubectl().await;
+
+    let mut differences = Vec::new();
+    for key in ["apis/org.bailiwick.dev/v1alpha1", "apis/catalog.bailiwick.dev/v1alpha1"] {
+        let path = format!("/openapi/v3/{key}");
+        let our = get(&ours, &path).await.unwrap();
+        let their = wait_for(cluster.admin(), &path, &our).await;
+        for part in ["openapi", "paths", "components"] {
+            compare(&normal(&our[part]), &normal(&their[part]), part, &mut differences);
+        }
+    }
+    let our = get(&ours, "/openapi/v2").await.unwrap();
+    let their = wait_for(cluster.admin(), "/openapi/v2", &our).await;
+    for part in ["paths", "definitions"] {
+        let own = resolved(&our[part], &our["parameters"]);
+        let same = resolved(
+            &only(&their[part], |name| our[part].get(name).is_some() || name.contains("bailiwick")),
+            &their["parameters"],
+        );
+        compare(&normal(&own), &normal(&same), part, &mut differences);
+    }
+
+    for (place, reason) in ACCEPTED {
+        assert!(differences.iter().any(|difference| difference.contains(place)), "gone: {place} ({reason})");
+    }
+    differences.retain(|difference| !is_accepted(difference));
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    check_record(cluster.admin()).await;
+    server.stop().await;
+}
+
+fn is_accepted(difference: &str) -> bool {
+    ACCEPTED.iter().any(|(place, _)| difference.contains(place))
+}
+
+/// What the tests of `machinery::openapi` take for Kubernetes' words still is.
+async fn check_record(kubectl: &Kubectl) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/go/openapi.json");
+    let recorded: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    kubectl.apply(&recorded["crd"].to_string()).await.unwrap();
+    let recent = record(kubectl, &recorded).await;
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&file, format!("{recent:#}\n")).unwrap();
+        return;
+    }
+    let mut differences = Vec::new();
+    compare(&recorded, &recent, "", &mut differences);
+    assert!(differences.is_empty(), "{UPDATE}=1 records anew: {}", differences.join("\n"));
+}
+
+async fn record(kubectl: &Kubectl, recorded: &Value) -> Value {
+    let third = wait_for(kubectl, "/openapi/v3/apis/fruit.example.k8s.io/v1", &recorded["v3"]).await;
+    let second = wait_for(kubectl, "/openapi/v2", &recorded["v3"]).await;
+    let schemas = &third["components"]["schemas"];
+    let paths = only(&second["paths"], |path| third["paths"].get(path).is_some());
+    let mut record = json!({
+        "crd": recorded["crd"],
+        "v3": { "paths": without_prose(&third["paths"]), "schemas": without_prose(schemas) },
+        "v2": {
+            "paths": without_prose(&resolved(&paths, &second["parameters"])),
+            "schemas": without_prose(&only(&second["definitions"], |name| schemas.get(name).is_some())),
+        },
+    });
+    for version in ["v2", "v3"] {
+        let options = &mut record[version]["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"];
+        if let Value::Array(kinds) = &mut options["x-kubernetes-group-version-kind"] {
+            kinds.retain(|kind| kind["group"] == "");
+        }
+    }
+    record
+}
+
+async fn get(kubectl: &Kubectl, path: &str) -> Option<Value> {
+    let answer = kubectl.run(["get", "--raw", path]).await.unwrap().success().ok()?;
+    Some(serde_json::from_str(&answer).unwrap())
+}
+
+/// The document, once it has the paths that another one has. Kubernetes takes a moment to tell of what it was taught.
+async fn wait_for(kubectl: &Kubectl, path: &str, other: &Value) -> Value {
+    let paths = other["paths"].as_object().unwrap().keys();
+    let expected: Vec<&String> = paths.filter(|path| !is_accepted(path)).collect();
+    let start = Instant::now();
+    loop {
+        let document = get(kubectl, path).await;
+        let complete = document.filter(|document| expected.iter().all(|path| document["paths"].get(path).is_some()));
+        match complete {
+            Some(document) => return document,
+            None if start.elapsed() > PATIENCE => panic!("{path} never tells of {expected:?}"),
+            None => sleep(Duration::from_millis(200)).await,
+        }
+    }
+}
+
+/// The entries of a map with these names.
+fn only(map: &Value, wanted: impl Fn(&str) -> bool) -> Value {
+    let kept = map.as_object().unwrap().iter().filter(|(name, _)| wanted(name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into()
+}
+
+/// With shared parameters where they are referred to.
+fn resolved(value: &Value, shared: &Value) -> Value {
+    if let Some(name) = value.get("$ref").and_then(|name| name.as_str()?.strip_prefix("#/parameters/")) {
+        return shared[name].clone();
+    }
+    each(value, |value| resolved(value, shared))
+}
+
+fn without_prose(value: &Value) -> Value {
+    let mut reduced = each(value, without_prose);
+    if let Value::Object(fields) = &mut reduced
+        && fields.get("description").is_some_and(Value::is_string)
+    {
+        fields.remove("description");
+    }
+    reduced
+}
+
+/// Without descriptions, and with parameters by name.
+fn normal(value: &Value) -> Value {
+    let mut reduced = each(&without_prose(value), normal);
+    if let Value::Object(fields) = &mut reduced
+        && let Some(Value::Array(parameters)) = fields.get("parameters")
+    {
+        let named = |parameter: &Value| Some((parameter["name"].as_str()?.to_owned(), parameter.clone()));
+        let by_name: Map<String, Value> = parameters.iter().filter_map(named).collect();
+        assert_eq!(by_name.len(), parameters.len());
+        fields.insert("parameters".to_owned(), by_name.into());
+    }
+    reduced
+}
+
+fn each(value: &Value, change: impl Fn(&Value) -> Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), change(value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.iter().map(change).collect::<Vec<_>>().into(),
+        other => other.clone(),
+    }
+}
+
+/// Says where two values differ, and how.
+fn compare(ours: &Value, theirs: &Value, place: &str, differences: &mut Vec<String>) {
+    let (Value::Object(our), Value::Object(their)) = (ours, theirs) else {
+        if ours != theirs {
+            differences.push(format!("{place}: {ours} here, {theirs} there"));
+        }
+        return;
+    };
+    for (name, value) in our {
+        let place = format!("{place}/{name}");
+        match their.get(name) {
+            Some(other) => compare(value, other, &place, differences),
+            None => differences.push(format!("{place}: only here")),
+        }
+    }
+    for name in their.keys().filter(|name| !our.contains_key(*name)) {
+        differences.push(format!("{place}/{name}: only there"));
+    }
+}
+
+#[test]
+fn a_difference_is_found_and_says_where() {
+    let find = |ours: Value, theirs: Value| {
+        let mut differences = Vec::new();
+        compare(&normal(&ours), &normal(&theirs), "", &mut differences);
+        differences
+    };
+    let parameter = |name: &str, kind: &str| json!({"name": name, "description": name, "schema": {"type": kind}});
+    let ours = json!({"a": {"description": "x", "parameters": [parameter("p", "string"), parameter("q", "string")]}});
+    let theirs =
+        json!({"a": {"parameters": [parameter("q", "integer")], "description": "y"}, "b": {"description": {}}});
+    assert_eq!(find(ours.clone(), ours.clone()), Vec::<String>::new());
+    let found = find(ours, theirs);
+    let expected = [
+        "/a/parameters/p: only here",
+        "/a/parameters/q/schema/type: \"string\" here, \"integer\" there",
+        "/b: only there",
+    ];
+    assert_eq!(found, expected);
+}
