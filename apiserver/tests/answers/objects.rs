@@ -159,6 +159,7 @@ async fn a_body_beyond_the_limit_is_refused_with_or_without_its_length() {
 #[tokio::test]
 async fn a_body_of_too_many_values_is_refused() {
     let site = Site::open().await;
+    site.claim("c", json!({})).await;
     let many = format!(r#"{{"spec":[{}0]}}"#, r#"{"":0},"#.repeat(100_000));
     for (method, target, content_type) in [
         ("POST", CLAIMS.to_owned(), "application/json"),
