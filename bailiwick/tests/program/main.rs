@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+#[path = "../support/process.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
 mod snapshot;
 mod start;
