@@ -157,14 +157,13 @@ impl Followed {
             }
             Begin::AnyState => {
                 // The version of the state is not told: there must be one that explains everything.
-                let newest = events.iter().map(|event| event.revision).min().unwrap_or(0);
-                let states = history.events.iter().map(|event| event.revision).filter(|at| *at >= newest);
-                let explained = [0].into_iter().chain(states).any(|at| {
-                    let state = history.state_at(at);
-                    let count = state.values().filter(|(_, state)| wanted.takes(state)).count();
-                    events.len() >= count
-                        && events.get(count).is_none_or(|next| next.revision > at)
-                        && *events == history.seen_from_state(wanted, at)
+                let explained = (0..=events.len()).any(|count| {
+                    let (initial, live) = events.split_at(count);
+                    let newest = initial.iter().map(|event| event.revision).max().unwrap_or(0);
+                    let next = live.first().map_or(u64::MAX, |event| event.revision);
+                    let later = history.events.iter().map(|event| event.revision);
+                    let mut states = [newest].into_iter().chain(later.filter(|at| (newest + 1..next).contains(at)));
+                    newest < next && states.any(|at| *events == history.seen_from_state(wanted, at))
                 });
                 assert!(explained, "{wanted:?}: no state explains {} events", events.len());
             }
