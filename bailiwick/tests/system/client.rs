@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Method, Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
+use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 use tokio::net::{TcpSocket, TcpStream};
@@ -53,7 +53,6 @@ pub(crate) struct Client {
 /// An answer.
 pub(crate) struct Answer {
     pub(crate) code: u16,
-    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
@@ -101,14 +100,6 @@ impl Endpoint {
     pub(crate) async fn raw(&self) -> Result<TlsStream<TcpStream>, Unanswered> {
         let stream = TcpStream::connect(self.address).await.map_err(Unanswered::new)?;
         handshake(&self.http1, self.address, stream).await
-    }
-
-    /// One request over HTTP/1, and its answer.
-    pub(crate) async fn exchange_http1(&self, request: Request<Outgoing>) -> Result<Answer, Unanswered> {
-        let stream = TokioIo::new(self.raw().await?);
-        let (mut sender, connection) = http1::handshake(stream).await.map_err(Unanswered::new)?;
-        tokio::spawn(async { drop(connection.await) });
-        Answer::read(sender.send_request(request).await.map_err(Unanswered::new)?).await
     }
 }
 
@@ -197,7 +188,7 @@ impl Answer {
     pub(crate) async fn read(response: Response<Incoming>) -> Result<Self, Unanswered> {
         let (head, body) = response.into_parts();
         let body = body.collect().await.map_err(Unanswered::new)?.to_bytes();
-        Ok(Self { code: head.status.as_u16(), headers: head.headers, body })
+        Ok(Self { code: head.status.as_u16(), body })
     }
 
     pub(crate) fn text(&self) -> String {

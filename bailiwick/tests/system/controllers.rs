@@ -93,14 +93,7 @@ async fn reflect(server: &Server, config: watcher::Config) {
     }
     let (reader, writer) = reflector::store();
     let events = watcher(claims.clone(), config).default_backoff().reflect(writer).touched_objects();
-    let following = tokio::spawn(async move {
-        let mut events = std::pin::pin!(events);
-        let mut seen = 0;
-        while events.try_next().await.unwrap().is_some() {
-            seen += 1;
-        }
-        seen
-    });
+    let following = tokio::spawn(events.try_for_each(async |_| Ok(())));
     timeout(PATIENCE, reader.wait_until_ready()).await.expect("a first list").unwrap();
     assert_eq!(reader.len(), 20);
     churn(&claims).await;

@@ -179,3 +179,6 @@ impl Place {
         self.event.max(self.bookmark)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,7 +46,9 @@ async fn kubectl_works_in_front_of_etcd() {
 
 async fn discover(shell: &Shell) {
     let resources = shell.run("api-resources").await;
-    for expected in ["organizations", "groups", "orggroups", "resourcecatalogclaims", "rcc", "catalog.bailiwick.dev/v1alpha1"] {
+    for expected in
+        ["organizations", "groups", "orggroups", "resourcecatalogclaims", "rcc", "catalog.bailiwick.dev/v1alpha1"]
+    {
         assert!(resources.contains(expected), "{expected}: {resources}");
     }
     let namespaced = shell.run("api-resources --namespaced=true -o name").await;
@@ -136,22 +138,21 @@ async fn wait_and_watch(shell: &Shell) {
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
     let mut line = async || timeout(SOON, lines.next_line()).await.expect("a line").unwrap().unwrap();
     assert!(line().await.contains("replaced"));
-    let waits = [
-        "wait rcc/saw --for=condition=Ready --timeout=20s",
-        "wait rcc/saw --for=jsonpath={.status.entryGeneration}=3 --timeout=20s",
-        "wait rcc/saw --for=delete --timeout=20s",
-    ];
     let change = async {
         let ready = r#"{"type":"Ready","status":"True","reason":"Made","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}"#;
         let patch = format!(r#"{{"status":{{"entryGeneration":3,"conditions":[{ready}]}}}}"#);
         let arguments = ["patch", "rcc", "saw", "--subresource=status", "--type=merge", "-p", &patch];
         shell.0.run(arguments).await.unwrap().success().unwrap();
-        let changed = line().await;
-        assert!(changed.contains("replaced") && changed.contains("True"), "{changed}");
-        shell.run("delete rcc saw").await;
-        line().await;
     };
-    tokio::join!(shell.run(waits[0]), shell.run(waits[1]), shell.run(waits[2]), change);
+    tokio::join!(
+        shell.run("wait rcc/saw --for=condition=Ready --timeout=20s"),
+        shell.run("wait rcc/saw --for=jsonpath={.status.entryGeneration}=3 --timeout=20s"),
+        change
+    );
+    let changed = line().await;
+    assert!(changed.contains("replaced") && changed.contains("True"), "{changed}");
+    tokio::join!(shell.run("wait rcc/saw --for=delete --timeout=20s"), shell.run("delete rcc saw"));
+    line().await;
     watch.kill().await.unwrap();
 }
 

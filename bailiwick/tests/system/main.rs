@@ -5,7 +5,6 @@
 //! of it. They take one another's time on a small machine, so one runs at a time: see [`turn`].
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
-#![allow(dead_code)]
 
 mod bombs;
 mod claims;

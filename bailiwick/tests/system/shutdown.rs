@@ -124,10 +124,7 @@ async fn follow_to_the_end(mut events: Events) {
 }
 
 /// Begins to create a claim, and stops in the middle.
-async fn upload(
-    endpoint: &Endpoint,
-    name: &str,
-) -> (Upload, tokio::task::JoinHandle<Result<Answer, Unanswered>>) {
+async fn upload(endpoint: &Endpoint, name: &str) -> (Upload, tokio::task::JoinHandle<Result<Answer, Unanswered>>) {
     let mut body = Bytes::from(claim(name, "tools", "gold", name).to_string());
     let first = body.split_to(body.len() / 2);
     let (pieces_tx, pieces_rx) = mpsc::unbounded();

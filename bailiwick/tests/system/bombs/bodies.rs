@@ -29,7 +29,8 @@ async fn nested_bodies() {
         let add = format!(r#"[{{"op":"add","path":"/spec/x","value":{value}}}]"#);
         patch(&target, &format!("{what} in a JSON patch"), JSON_PATCH, add, &[400]).await;
     }
-    let aliases: String = (0..30).map(|level| format!("a{}: &a{} [*a{level},*a{level}]\n", level + 1, level + 1)).collect();
+    let aliases: String =
+        (0..30).map(|level| format!("a{}: &a{} [*a{level},*a{level}]\n", level + 1, level + 1)).collect();
     target.post("aliases of aliases", YAML, format!("a0: &a0 [x]\n{aliases}"), &[400]).await;
     target.post("an alias of itself", YAML, "a: &a [*a]\n", &[400]).await;
     let anchors: String = (0..100_000).map(|number| format!("- &a{number} x\n")).collect();
@@ -94,7 +95,9 @@ async fn texts_and_numbers() {
     let label = claim("label", "tools", &"x".repeat(64 << 10), "0").to_string();
     target.post("a label of 64 KiB", JSON, label, &[422]).await;
     let with_generation = |number: &str| {
-        claim("number", "tools", "gold", "0").to_string().replace(r#""catalogName""#, &format!(r#""generation":{number},"catalogName""#))
+        claim("number", "tools", "gold", "0")
+            .to_string()
+            .replace(r#""catalogName""#, &format!(r#""generation":{number},"catalogName""#))
     };
     for number in ["1e999999", "-1e999999", "1.5", "9223372036854775808", &"9".repeat(100_000), "NaN", "0x10"] {
         let shown = number.get(..20).unwrap_or(number);

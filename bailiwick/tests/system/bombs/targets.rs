@@ -12,7 +12,10 @@ async fn paths_that_lead_elsewhere() {
     for (path, codes) in [
         (format!("{namespaces}/{NAMESPACE}%2fresourcecatalogclaims/{NAME}"), &[400][..]),
         (format!("{namespaces}/other%2f..%2f{NAMESPACE}/resourcecatalogclaims"), &[400]),
-        (format!("{namespaces}/other/resourcecatalogclaims/..%2f..%2f{NAMESPACE}%2fresourcecatalogclaims%2f{NAME}"), &[400]),
+        (
+            format!("{namespaces}/other/resourcecatalogclaims/..%2f..%2f{NAMESPACE}%2fresourcecatalogclaims%2f{NAME}"),
+            &[400],
+        ),
         (format!("{namespaces}/other/../{NAMESPACE}/resourcecatalogclaims/{NAME}"), &[404]),
         (format!("{namespaces}/other/%2e%2e/{NAMESPACE}/resourcecatalogclaims/{NAME}"), &[404]),
         (format!("{namespaces}/%2e%2e/resourcecatalogclaims/{NAME}"), &[404]),
