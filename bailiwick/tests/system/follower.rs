@@ -131,44 +131,42 @@ impl Followed {
         self.events.push(event);
     }
 
-    /// Compares what was seen with what happened. Gives the number of events.
-    pub(crate) fn check(&self, history: &History) -> usize {
-        let Self { wanted, begin, events, .. } = self;
-        let differs = |expected: &[Event]| {
-            let at = events.iter().zip(expected).position(|(seen, expected)| seen != expected);
-            let at = at.unwrap_or(events.len().min(expected.len()));
-            format!(
-                "{wanted:?} from {begin:?}: saw {} events of {}; the first difference is {:?} instead of {:?}",
-                events.len(),
-                expected.len(),
-                events.get(at),
-                expected.get(at)
-            )
+    /// Compares what was seen with what happened. Gives the number of events, or the first difference.
+    pub(crate) fn check(&self, history: &History) -> Result<usize, String> {
+        let Self { wanted, begin, events, initial_end, .. } = self;
+        let expected = match (begin, initial_end) {
+            (Begin::After(after), _) => history.seen_after(wanted, *after),
+            (Begin::StreamedList, Some(end)) => history.seen_from_state(wanted, *end),
+            (Begin::StreamedList, None) => return Err(format!("{wanted:?}: the end of the list was not told")),
+            (Begin::AnyState, _) if self.is_explained_by_a_state(history) => return Ok(events.len()),
+            (Begin::AnyState, _) => return Err(format!("{wanted:?}: no state explains {} events", events.len())),
         };
-        match begin {
-            Begin::After(after) => {
-                let expected = history.seen_after(wanted, *after);
-                assert!(*events == expected, "{}", differs(&expected));
-            }
-            Begin::StreamedList => {
-                let end = self.initial_end.expect("the end of the list");
-                let expected = history.seen_from_state(wanted, end);
-                assert!(*events == expected, "{}", differs(&expected));
-            }
-            Begin::AnyState => {
-                // The version of the state is not told: there must be one that explains everything.
-                let explained = (0..=events.len()).any(|count| {
-                    let (initial, live) = events.split_at(count);
-                    let newest = initial.iter().map(|event| event.revision).max().unwrap_or(0);
-                    let next = live.first().map_or(u64::MAX, |event| event.revision);
-                    let later = history.events.iter().map(|event| event.revision);
-                    let mut states = [newest].into_iter().chain(later.filter(|at| (newest + 1..next).contains(at)));
-                    newest < next && states.any(|at| *events == history.seen_from_state(wanted, at))
-                });
-                assert!(explained, "{wanted:?}: no state explains {} events", events.len());
-            }
+        if *events == expected {
+            return Ok(events.len());
         }
-        events.len()
+        let at = events.iter().zip(&expected).take_while(|(seen, expected)| seen == expected).count();
+        Err(format!(
+            "{wanted:?} from {begin:?}: saw {} events of {}; the first difference is {:?} instead of {:?}",
+            events.len(),
+            expected.len(),
+            events.get(at),
+            expected.get(at)
+        ))
+    }
+
+    /// Of a list without end marker the version is not told: there must be one that explains everything.
+    fn is_explained_by_a_state(&self, history: &History) -> bool {
+        // A list is in the order of its keys.
+        let keys: Vec<_> = self.events.iter().map(|event| event.state.key()).collect();
+        let longest = 1 + keys.windows(2).take_while(|pair| pair[0] < pair[1]).count();
+        (0..=longest.min(self.events.len())).any(|count| {
+            let (initial, live) = self.events.split_at(count);
+            let newest = initial.iter().map(|event| event.revision).max().unwrap_or(0);
+            let next = live.first().map_or(u64::MAX, |event| event.revision);
+            let later = history.events.iter().map(|event| event.revision);
+            let mut states = [newest].into_iter().chain(later.filter(|at| (newest + 1..next).contains(at)));
+            newest < next && states.any(|at| self.events == history.seen_from_state(&self.wanted, at))
+        })
     }
 }
 

@@ -89,10 +89,12 @@ async fn follow_through_restarts(arguments: &[&str]) {
     let acknowledged: usize = logs.iter().map(Log::acknowledged).sum();
     let rate = acknowledged as f64 / running.as_secs_f64();
     assert!(rate >= LEAST_RATE, "only {rate:.0} writes a second: this run shows nothing");
-    let delivered: usize = followed.iter().map(|followed| followed.check(&history)).sum();
+    let delivered: usize = followed.iter().map(|followed| followed.check(&history).unwrap()).sum();
     let bookmarks: usize = followed.iter().map(|followed| followed.bookmarks).sum();
     let watches: usize = followed.iter().map(|followed| followed.watches).sum();
-    println!("{written} writes ({rate:.0}/s), {delivered} deliveries, {bookmarks} bookmarks, {watches} watches");
+    println!(
+        "{written} writes ({rate:.0}/s), {acknowledged} acknowledged, {delivered} deliveries, {bookmarks} bookmarks, {watches} watches"
+    );
     assert!(watches >= FOLLOWERS * (1 + ENDS.len()), "every follower began again after each end");
     assert!(bookmarks >= FOLLOWERS);
     server.stop().await;

@@ -20,22 +20,16 @@ pub(crate) const CATALOGS: [&str; 2] = ["tools", "books"];
 /// How many objects each writer has.
 pub(crate) const OBJECTS: u64 = 10;
 
-/// What a writer was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// It is done. The answer to a deletion has no version.
-    Done { revision: Option<u64> },
-    /// The answer was lost.
-    Unknown,
-}
-
-/// One write.
+/// One write that happened.
 #[derive(Clone, Debug)]
 struct Write {
     told: Told,
-    /// As it was to be afterwards; of a deletion, as it was before.
+    /// As it was afterwards; of a deletion, as it was before.
     state: State,
-    outcome: Outcome,
+    /// The answer to a deletion has none.
+    revision: Option<u64>,
+    /// Whether the server said so. Otherwise the answer was lost, and the object was looked at.
+    acknowledged: bool,
 }
 
 /// A writer of its own objects, in the namespace of its number.
@@ -128,38 +122,44 @@ impl Writer {
 
     /// Remembers what became of a write.
     async fn note(&mut self, told: Told, state: State, answer: Option<Answer>, success: u16) {
-        let outcome = match answer {
-            Some(answer) if answer.code == success => {
-                let revision = (told != Told::Deleted).then(|| answer.revision());
-                Outcome::Done { revision }
-            }
+        let revision = match answer {
+            Some(answer) if answer.code == success => (told != Told::Deleted).then(|| answer.revision()),
             // The server has told that it did nothing.
             Some(answer) if answer.code == 429 => return,
             Some(answer) if answer.code < 500 => panic!("{told:?} {state:?}: {} {}", answer.code, answer.text()),
-            Some(_) | None => Outcome::Unknown,
+            Some(_) | None => return self.find_out(told, state).await,
         };
-        self.log.push(Write { told, state: state.clone(), outcome });
-        match outcome {
-            Outcome::Unknown => self.look(&state.name).await,
-            Outcome::Done { .. } if told == Told::Deleted => drop(self.objects.remove(&state.name)),
-            Outcome::Done { .. } => drop(self.objects.insert(state.name.clone(), state)),
+        match told {
+            Told::Deleted => drop(self.objects.remove(&state.name)),
+            _ => drop(self.objects.insert(state.name.clone(), state.clone())),
+        }
+        self.log.push(Write { told, state, revision, acknowledged: true });
+    }
+
+    /// Looks whether a write happened whose answer was lost. Nobody else writes this object, so what is found stays true.
+    async fn find_out(&mut self, told: Told, state: State) {
+        let found = self.look(&state.name).await;
+        let (happened, revision) = match (told, &found) {
+            (Told::Deleted, found) => (found.is_none(), None),
+            (_, Some((revision, found))) => (found.value == state.value, Some(*revision)),
+            (_, None) => (false, None),
+        };
+        match found {
+            Some((_, found)) => drop(self.objects.insert(state.name.clone(), found)),
+            None => drop(self.objects.remove(&state.name)),
+        }
+        if happened {
+            self.log.push(Write { told, state, revision, acknowledged: false });
         }
     }
 
-    /// Finds out how an object is.
-    async fn look(&mut self, name: &str) {
+    async fn look(&mut self, name: &str) -> Option<(u64, State)> {
         self.client = None;
         loop {
             let client = self.client().await;
             match client.get(&object(self.namespace(), name)).await {
-                Ok(answer) if answer.code == 200 => {
-                    self.objects.insert(name.to_owned(), State::of(&answer.json()));
-                    return;
-                }
-                Ok(answer) if answer.code == 404 => {
-                    self.objects.remove(name);
-                    return;
-                }
+                Ok(answer) if answer.code == 200 => return Some((answer.revision(), State::of(&answer.json()))),
+                Ok(answer) if answer.code == 404 => return None,
                 _ => {
                     self.client = None;
                     sleep(RETRY_PAUSE).await;
@@ -198,28 +198,25 @@ impl Writer {
 impl Log {
     /// How many writes were acknowledged.
     pub(crate) fn acknowledged(&self) -> usize {
-        self.0.iter().filter(|write| write.outcome != Outcome::Unknown).count()
+        self.0.iter().filter(|write| write.acknowledged).count()
     }
 
-    /// Compares it with a history: every acknowledged write happened once, in order, and at the version that was told;
-    /// every other one at most once; and nothing else did. Gives the number of events that were compared.
+    /// Compares it with a history: every write happened once, in order, and at the version that was told; and nothing else
+    /// happened to these objects. Gives the number of events that were compared.
     pub(crate) fn check(&self, history: &History) -> usize {
         let mut writes: BTreeMap<(String, String), Vec<&Write>> = BTreeMap::new();
         for write in &self.0 {
             writes.entry(write.state.key()).or_default().push(write);
         }
-        let mut compared = 0;
         for (key, writes) in writes {
-            let mut events = history.events.iter().filter(|event| event.state.key() == key).peekable();
+            let mut events = history.events.iter().filter(|event| event.state.key() == key);
             for write in writes {
-                let happened = events.next_if(|event| write.is(event)).is_some();
-                let next = || events.clone().next();
-                assert!(happened || write.outcome == Outcome::Unknown, "lost: {write:?}; instead: {:?}", next());
-                compared += usize::from(happened);
+                let event = events.next();
+                assert!(event.is_some_and(|event| write.is(event)), "lost: {write:?}; instead: {event:?}");
             }
             assert_eq!(events.next(), None, "nobody wrote this");
         }
-        compared
+        self.0.len()
     }
 }
 
@@ -227,10 +224,7 @@ impl Log {
 
 impl Write {
     fn is(&self, event: &Event) -> bool {
-        let at = match self.outcome {
-            Outcome::Done { revision: Some(revision) } => event.revision == revision,
-            _ => true,
-        };
+        let at = self.revision.is_none_or(|revision| event.revision == revision);
         at && event.told == self.told && event.state == self.state
     }
 }
