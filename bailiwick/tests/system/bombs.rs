@@ -18,9 +18,9 @@ use crate::memory::{mebibytes, resident};
 use crate::process::{Server, folder};
 
 /// A second is the promise. These run without optimization, beside others.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(5);
 /// How much larger the server may be afterwards: what it keeps to use again.
-const MOST_GROWTH: u64 = 64 << 20;
+const MOST_GROWTH: u64 = 32 << 20;
 /// Kubernetes repeats what it refuses, several times over, and clients expect it.
 const MOST_REFUSAL: usize = 512 << 10;
 const NAMESPACE: &str = "target";

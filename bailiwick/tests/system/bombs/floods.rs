@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{MOST_GROWTH, NAMESPACE, SOON, Target};
+use super::{NAMESPACE, SOON, Target};
 use crate::claims::collection;
 use crate::client::{JSON, Outgoing};
 use crate::memory::{mebibytes, resident};
@@ -23,6 +23,8 @@ const UPLOAD_BYTES: usize = 100 << 20;
 const PIECE_BYTES: usize = 64 << 10;
 /// What all uploads together may make the server hold.
 const MOST_HELD: u64 = 256 << 20;
+/// By how much that may differ from one flood to the next.
+const MOST_DRIFT: u64 = 64 << 20;
 
 /// R-24 (b).
 #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +36,7 @@ async fn uploads_that_are_too_large() {
     flood(&target, false).await;
     let last = flood(&target, false).await;
     // The allocator keeps some of what was freed; what is lost would be lost each time.
-    assert!(last <= first + MOST_GROWTH, "{first} bytes held at first, {last} in the end");
+    assert!(last <= first + MOST_DRIFT, "{first} bytes held at first, {last} in the end");
     target.end_within(MOST_HELD).await;
 }
 
