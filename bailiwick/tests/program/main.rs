@@ -5,6 +5,8 @@
 mod compatibility;
 mod documents;
 mod openapi;
+#[path = "../support/process.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
 mod snapshot;
 mod start;

@@ -1,5 +1,6 @@
 //! The program, running.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
 use std::time::Duration;
@@ -65,6 +66,12 @@ impl Server {
         Self::start_command(folder, program(folder, &[&["--secure-port=0"], arguments].concat())).await
     }
 
+    /// Starts it on a port that it is to be found on again.
+    pub(crate) async fn start_on(folder: &Path, port: u16, arguments: &[&str]) -> Self {
+        let port = format!("--secure-port={port}");
+        Self::start_command(folder, program(folder, &[&[port.as_str()], arguments].concat())).await
+    }
+
     pub(crate) async fn start_command(folder: &Path, mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -95,6 +102,16 @@ impl Server {
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap(), signal).unwrap();
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.url.strip_prefix("https://").unwrap().parse().unwrap()
+    }
+
+    /// Whether it runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     pub(crate) async fn end(mut self) -> ExitStatus {

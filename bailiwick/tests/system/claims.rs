@@ -1,0 +1,34 @@
+//! Claims, the kind that these tests write: it has a namespace, a status, and a field to select by.
+
+use serde_json::{Value, json};
+
+pub(crate) const GROUP_VERSION: &str = "/apis/catalog.bailiwick.dev/v1alpha1";
+/// What tells one write from every other.
+pub(crate) const VALUE: &str = "test.bailiwick.dev/value";
+/// The label to select by.
+pub(crate) const TIER: &str = "tier";
+
+/// The claims of all namespaces.
+pub(crate) fn everywhere() -> String {
+    format!("{GROUP_VERSION}/resourcecatalogclaims")
+}
+
+/// The claims of a namespace.
+pub(crate) fn collection(namespace: &str) -> String {
+    format!("{GROUP_VERSION}/namespaces/{namespace}/resourcecatalogclaims")
+}
+
+/// A claim.
+pub(crate) fn object(namespace: &str, name: &str) -> String {
+    format!("{}/{name}", collection(namespace))
+}
+
+/// A claim as it is created.
+pub(crate) fn claim(name: &str, catalog: &str, tier: &str, value: &str) -> Value {
+    json!({
+        "apiVersion": "catalog.bailiwick.dev/v1alpha1",
+        "kind": "ResourceCatalogClaim",
+        "metadata": {"name": name, "labels": {TIER: tier}, "annotations": {VALUE: value}},
+        "spec": {"catalogName": catalog, "resourceCatalogEntry": {"namespace": "shop", "name": "entry"}},
+    })
+}
