@@ -1,0 +1,226 @@
+//! Who owns which fields after a write, and what an applied object makes of the one there is.
+//!
+//! The rules are those of `structured-merge-diff`: a write takes what it changes from all others; an applied object may
+//! only do so by force. What someone applied before and applies no longer goes away, unless someone else owns it too.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::compare::{Comparison, compare};
+use super::element::PathElement;
+use super::managed::{Manager, Owned, Owners};
+use super::merge::merge;
+use super::order::same;
+use super::reconcile::{reconciled, with_named_fields};
+use super::remove::remove;
+use super::set::FieldSet;
+use super::to_set::to_set;
+use super::versions::{Typed, VersionError, Versions};
+
+/// What all writes in one version of a kind have in common.
+pub(super) struct Ownership<'v> {
+    pub(super) versions: &'v Versions,
+    pub(super) api_version: &'v str,
+    /// Fields that a write does not change, whatever it says, by the version they are written in.
+    pub(super) reset: BTreeMap<String, FieldSet>,
+}
+
+/// An applied object, and who applies it.
+pub(super) struct Applied<'a> {
+    pub(super) object: &'a Typed<'a>,
+    pub(super) manager: &'a Manager,
+    /// Whether fields that others own are taken from them.
+    pub(super) force: bool,
+}
+
+/// Fields and who owns them, in the order of their owners.
+pub(super) type OwnedPaths = Vec<(Manager, Vec<PathElement>)>;
+
+/// Why an object was not applied.
+pub(super) enum Refused {
+    /// Others own fields that would change.
+    Conflicts(OwnedPaths),
+    /// What others own cannot be looked at.
+    Version(VersionError),
+}
+
+// === impl Refused ===
+
+impl From<VersionError> for Refused {
+    fn from(error: VersionError) -> Self {
+        Self::Version(error)
+    }
+}
+
+// === impl Ownership ===
+
+impl Ownership<'_> {
+    /// Takes what a write has changed from its owners. Returns what that is.
+    pub(super) fn update(
+        &self,
+        live: &Typed<'_>,
+        new: &Typed<'_>,
+        owners: &Owners,
+    ) -> Result<(Owners, FieldSet), VersionError> {
+        let mut owners = self.reconciled(live, owners)?;
+        let (lost, comparison) = self.lost(live, new, &owners, None)?;
+        take(&mut owners, &lost);
+        let taken = comparison.modified.union(&comparison.added);
+        Ok((owners, self.without_reset(taken)))
+    }
+
+    /// Applies an object. The object is `None` if it is as it was.
+    pub(super) fn apply(
+        &self,
+        live: &Typed<'_>,
+        applied: &Applied<'_>,
+        owners: &Owners,
+    ) -> Result<(Option<Value>, Owners), Refused> {
+        let mut owners = self.reconciled(live, owners)?;
+        let merged = merge(live.kind, &live.value, &applied.object.value).unwrap_or_default();
+        let fields = self.without_reset(to_set(applied.object.kind, &applied.object.value));
+        let owned = Owned { fields, api_version: self.api_version.to_owned() };
+        let last = owners.insert(applied.manager.clone(), owned);
+        let new = live.with(merged);
+        let new = match last {
+            Some(last) if !last.fields.is_empty() => self.pruned(&new, &owners, &last)?,
+            _ => new,
+        };
+        let (lost, _) = self.lost(live, &new, &owners, Some(applied.manager))?;
+        if !applied.force {
+            let taken = lost.iter().filter(|(_, lost)| !lost.taken.is_empty());
+            let conflicts: OwnedPaths = taken
+                .flat_map(|(manager, lost)| lost.taken.paths().into_iter().map(|path| (manager.clone(), path)))
+                .collect();
+            if !conflicts.is_empty() {
+                return Err(Refused::Conflicts(conflicts));
+            }
+        }
+        take(&mut owners, &lost);
+        let changed = !same(&live.value, &new.value);
+        Ok((changed.then(|| new.value.into_owned()), owners))
+    }
+
+    /// The owners without those of versions that are no longer there, and with what their fields mean by now.
+    fn reconciled(&self, live: &Typed<'_>, owners: &Owners) -> Result<Owners, VersionError> {
+        let mut all = Owners::new();
+        for (manager, owned) in owners {
+            if let Some(live) = self.versions.convert(live, &owned.api_version, "")? {
+                let fields = reconciled(live.kind, &owned.fields);
+                all.insert(manager.clone(), Owned { fields, api_version: owned.api_version.clone() });
+            }
+        }
+        Ok(all)
+    }
+
+    /// What each owner but the writer loses by a write, and how the write looks in its own version.
+    fn lost(
+        &self,
+        live: &Typed<'_>,
+        new: &Typed<'_>,
+        owners: &Owners,
+        writer: Option<&Manager>,
+    ) -> Result<(BTreeMap<Manager, Lost>, Comparison), VersionError> {
+        let own = compare(live.kind, &live.value, &new.value).without(self.reset.get(self.api_version));
+        let mut by_version = BTreeMap::from([(self.api_version, own.clone())]);
+        let mut all = BTreeMap::new();
+        for (manager, owned) in owners.iter().filter(|(manager, _)| Some(*manager) != writer) {
+            let version = owned.api_version.as_str();
+            if !by_version.contains_key(version) {
+                let old = self.versions.convert(live, version, "failed to convert old object: ")?;
+                let new = self.versions.convert(new, version, "failed to convert new object: ")?;
+                let (Some(old), Some(new)) = (old, new) else { continue };
+                let comparison = compare(old.kind, &old.value, &new.value).without(self.reset.get(version));
+                by_version.insert(version, comparison);
+            }
+            if let Some(comparison) = by_version.get(version) {
+                let taken = owned.fields.intersection(&comparison.modified.union(&comparison.added));
+                all.insert(manager.clone(), Lost { taken, removed: comparison.removed.clone() });
+            }
+        }
+        Ok((all, own))
+    }
+
+    fn without_reset(&self, fields: FieldSet) -> FieldSet {
+        match self.reset.get(self.api_version) {
+            Some(reset) => fields.recursive_difference(reset),
+            None => fields,
+        }
+    }
+
+    /// The merged object without what its applier applied last time, does not apply now, and nobody else owns.
+    fn pruned<'o>(&'o self, merged: &Typed<'o>, owners: &Owners, last: &Owned) -> Result<Typed<'o>, VersionError> {
+        let doing = "failed to prune fields: failed to convert merged object to last applied version: ";
+        let Some(merged_then) = self.versions.convert(merged, &last.api_version, doing)? else {
+            return Ok(merged.clone());
+        };
+        let applied_then = with_named_fields(merged_then.kind, &last.fields);
+        let bare = merged_then.with(remove(merged_then.kind, &merged_then.value, &applied_then));
+        let with_owned = self.with_owned(&merged_then, bare, &last.api_version, owners)?;
+        let doing = "failed to prune fields: failed add back dangling items: \
+                     failed to convert pruned object to last applied version: ";
+        let pruned = match self.versions.convert(&with_owned, &last.api_version, doing)? {
+            Some(pruned) => with_unowned(&merged_then, &pruned, &applied_then),
+            None => merged_then,
+        };
+        let converted = self.versions.convert(&pruned, self.api_version, "failed to prune fields: ")?;
+        Ok(converted.unwrap_or_else(|| merged.clone()))
+    }
+
+    /// Puts back what someone owns, in each version in which someone owns something.
+    fn with_owned<'o>(
+        &'o self,
+        merged: &Typed<'o>,
+        pruned: Typed<'o>,
+        pruned_version: &str,
+        owners: &Owners,
+    ) -> Result<Typed<'o>, VersionError> {
+        let mut by_version: BTreeMap<&str, FieldSet> = BTreeMap::new();
+        for owned in owners.values() {
+            let all = by_version.entry(&owned.api_version).or_default();
+            *all = all.union(&owned.fields);
+        }
+        // The version that is at hand comes first: what a conversion needs must be back before it.
+        let first = by_version.remove_entry(pruned_version);
+        let (mut merged, mut pruned) = (merged.clone(), pruned);
+        for (version, owned) in first.into_iter().chain(by_version) {
+            let doing = "failed to prune fields: failed add back owned items: ";
+            let Some(converted) = self.versions.convert(&merged, version, doing)? else { continue };
+            merged = converted;
+            let Some(converted) = self.versions.convert(&pruned, version, doing)? else { continue };
+            let kind = merged.kind;
+            let there = with_named_fields(kind, &to_set(kind, &merged.value));
+            let kept = with_named_fields(kind, &to_set(kind, &converted.value));
+            let kept = kept.union(&with_named_fields(kind, &owned));
+            pruned = merged.with(remove(kind, &merged.value, &there.difference(&kept)));
+        }
+        Ok(pruned)
+    }
+}
+
+/// Puts back what was removed although it had not been applied: what nobody owns stays.
+fn with_unowned<'o>(merged: &Typed<'o>, pruned: &Typed<'o>, applied_then: &FieldSet) -> Typed<'o> {
+    let kind = merged.kind;
+    let kept = with_named_fields(kind, &to_set(kind, &pruned.value));
+    let there = with_named_fields(kind, &to_set(kind, &merged.value));
+    merged.with(remove(kind, &merged.value, &there.difference(&kept).intersection(applied_then)))
+}
+
+/// What an owner loses.
+struct Lost {
+    /// Because someone else has written it.
+    taken: FieldSet,
+    /// Because it is gone.
+    removed: FieldSet,
+}
+
+/// Takes from owners what they lose; those who own nothing any more are no owners.
+fn take(owners: &mut Owners, lost: &BTreeMap<Manager, Lost>) {
+    for (manager, lost) in lost {
+        if let Some(owned) = owners.get_mut(manager) {
+            owned.fields = owned.fields.difference(&lost.taken).difference(&lost.removed);
+        }
+    }
+    owners.retain(|_, owned| !owned.fields.is_empty());
+}

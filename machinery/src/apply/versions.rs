@@ -1,0 +1,104 @@
+//! The versions of a kind, and one object in several of them.
+//!
+//! All versions of a kind have the same fields, up to what their schemas allow: an object is put into another version by
+//! changing its `apiVersion`.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::types::Type;
+use super::validate::{Duplicates, TypeErrors, validate};
+use crate::GroupVersion;
+
+/// The versions of a kind.
+#[derive(Clone, Debug)]
+pub(super) struct Versions {
+    own: (GroupVersion, Type),
+    others: Vec<(GroupVersion, Type)>,
+}
+
+/// An object in a version.
+#[derive(Clone, Debug)]
+pub(super) struct Typed<'o> {
+    pub(super) value: Cow<'o, Value>,
+    pub(super) kind: &'o Type,
+    version: &'o GroupVersion,
+}
+
+/// Why an object cannot be put into the version in which a manager owns fields.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VersionError {
+    /// It is no version.
+    #[error("unexpected GroupVersion string: {api_version}")]
+    Malformed {
+        /// What it is.
+        api_version: String,
+    },
+    /// The object does not fit the schema of that version.
+    #[error("{doing}{errors}")]
+    Misfit {
+        /// What was about to be done, in the words of upstream.
+        doing: &'static str,
+        /// Why it does not fit.
+        errors: TypeErrors,
+    },
+}
+
+// === impl Versions ===
+
+impl Versions {
+    pub(super) fn new(version: GroupVersion, kind: Type) -> Self {
+        Self { own: (version, kind), others: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, version: GroupVersion, kind: Type) {
+        self.others.push((version, kind));
+    }
+
+    /// The version in which objects are written.
+    pub(super) fn own(&self) -> &(GroupVersion, Type) {
+        &self.own
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(GroupVersion, Type)> {
+        std::iter::once(&self.own).chain(&self.others)
+    }
+
+    /// An object of one version in another one; `None` if there is no such version.
+    pub(super) fn convert<'o>(
+        &'o self,
+        object: &Typed<'o>,
+        api_version: &str,
+        doing: &'static str,
+    ) -> Result<Option<Typed<'o>>, VersionError> {
+        let version = GroupVersion::parse(api_version)
+            .ok_or_else(|| VersionError::Malformed { api_version: api_version.to_owned() })?;
+        if version == *object.version {
+            return Ok(Some(object.clone()));
+        }
+        let Some((version, kind)) = self.iter().find(|(known, _)| *known == version) else {
+            return Ok(None);
+        };
+        let mut value = object.value.clone().into_owned();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("apiVersion".to_owned(), version.to_string().into());
+        }
+        validate(kind, &value, Duplicates::Refused).map_err(|errors| VersionError::Misfit { doing, errors })?;
+        Ok(Some(Typed { value: Cow::Owned(value), kind, version }))
+    }
+}
+
+// === impl Typed ===
+
+impl<'o> Typed<'o> {
+    /// An object that was found to be of the type.
+    pub(super) fn new(value: Cow<'o, Value>, (version, kind): &'o (GroupVersion, Type)) -> Self {
+        Self { value, kind, version }
+    }
+
+    /// Another object of the same version.
+    pub(super) fn with(&self, value: Value) -> Self {
+        Self { value: Cow::Owned(value), kind: self.kind, version: self.version }
+    }
+}
