@@ -194,7 +194,7 @@ enum Html {
 }
 
 /// JSON as the library behind upstream's field sets writes it, which is not `encoding/json`: it has no short form for
-/// form feeds and backspaces, and does not escape names.
+/// form feeds and backspaces, does not escape names, and its exponents have two digits at least.
 fn write_json(value: &Value, text: &mut String) {
     match value {
         Value::String(string) => write_text(string, Html::Escaped, text),
@@ -222,7 +222,16 @@ fn write_json(value: &Value, text: &mut String) {
             }
             text.push('}');
         }
-        scalar => text.push_str(&go::json(scalar)),
+        Value::Number(number) => write_number(number, text),
+        Value::Null | Value::Bool(_) => text.push_str(&go::json(value)),
+    }
+}
+
+fn write_number(number: &Number, text: &mut String) {
+    let json = go::json(&Value::Number(number.clone()));
+    match json.split_once("e-") {
+        Some((digits, exponent)) if exponent.len() == 1 => text.push_str(&format!("{digits}e-0{exponent}")),
+        _ => text.push_str(&json),
     }
 }
 

@@ -324,8 +324,7 @@ fn describe(object: &Object) -> String {
     format!("{}/{}; {}", metadata.namespace(), metadata.name(), kind_of(object))
 }
 
-/// The kind of an object, as upstream's messages have it: without a version if that is malformed.
+/// The kind of an object, as upstream's messages have it: nothing if the version is malformed.
 fn kind_of(object: &Object) -> String {
-    let gvk = object.gvk().unwrap_or_else(|| GroupVersion::new("", "").kind(object.kind().to_owned()));
-    gvk.to_string()
+    object.gvk().unwrap_or_else(|| GroupVersion::new("", "").kind("")).to_string()
 }
