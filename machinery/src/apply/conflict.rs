@@ -1,9 +1,10 @@
 //! Why an object was not applied, in the words that clients know.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
-use super::element::PathElement;
 use super::managed::{ManagedFieldsError, Manager, Operation};
+use super::ownership::Conflicting;
 use super::validate::TypeErrors;
 use super::versions::VersionError;
 use crate::go;
@@ -27,8 +28,16 @@ pub struct Conflict {
 /// Fields that others own. There is at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicts {
+    /// The first of them.
     conflicts: Vec<Conflict>,
+    /// How many there are.
+    count: usize,
 }
+
+/// How many conflicts are told one by one. An object could be made to have millions.
+const MAX_CONFLICTS: usize = 1000;
+/// How long the paths of all conflicts that are told may be. Names are as long as objects are.
+const MAX_CONFLICT_BYTES: usize = 1 << 20;
 
 /// Why an object was not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,13 +113,13 @@ pub enum TrackError {
 // === impl Conflict ===
 
 impl Conflict {
-    pub(super) fn new(manager: &Manager, path: &[PathElement]) -> Self {
+    fn new(manager: &Manager, field: &str) -> Self {
         Self {
             manager: manager.name.clone(),
             operation: manager.operation,
             api_version: manager.api_version.clone(),
             subresource: manager.subresource.clone(),
-            field: path.iter().map(PathElement::to_string).collect(),
+            field: field.to_owned(),
         }
     }
 
@@ -133,11 +142,26 @@ impl Conflict {
 
 impl Conflicts {
     /// These, in the order of their owners.
-    pub(super) fn new(conflicts: Vec<Conflict>) -> Self {
-        Self { conflicts }
+    pub(super) fn new(conflicting: &Conflicting) -> Self {
+        let mut conflicts = Vec::new();
+        let mut bytes = 0;
+        for (manager, fields) in conflicting {
+            let shown = fields.show_paths(&mut |field| {
+                if conflicts.len() >= MAX_CONFLICTS || bytes >= MAX_CONFLICT_BYTES {
+                    return ControlFlow::Break(());
+                }
+                bytes += field.len();
+                conflicts.push(Conflict::new(manager, field));
+                ControlFlow::Continue(())
+            });
+            if shown.is_break() {
+                break;
+            }
+        }
+        Self { conflicts, count: conflicting.iter().map(|(_, fields)| fields.len()).sum() }
     }
 
-    /// Each of them.
+    /// Each of them; of very many, the first.
     pub fn as_slice(&self) -> &[Conflict] {
         &self.conflicts
     }
@@ -155,7 +179,7 @@ impl Conflicts {
 
 impl fmt::Display for Conflicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [only] = self.conflicts.as_slice() {
+        if let ([only], 1) = (self.conflicts.as_slice(), self.count) {
             return write!(f, "Apply failed with 1 conflict: conflict with {}: {}", only.owner(), only.field);
         }
         let is_same = |left: &Conflict, right: &Conflict| {
@@ -167,6 +191,6 @@ impl fmt::Display for Conflicts {
             lines.extend(same_owner.first().map(|first| format!("conflicts with {}:", first.owner())));
             lines.extend(same_owner.iter().map(|conflict| format!("- {}", conflict.field)));
         }
-        write!(f, "Apply failed with {} conflicts: {}", self.conflicts.len(), lines.join("\n"))
+        write!(f, "Apply failed with {} conflicts: {}", self.count, lines.join("\n"))
     }
 }

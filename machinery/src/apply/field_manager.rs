@@ -1,13 +1,13 @@
 //! Who owns the fields of the objects of a kind, kept up by every write.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::cap::cap;
-use super::conflict::{ApplyError, Conflict, Conflicts, TrackError};
+use super::conflict::{ApplyError, Conflicts, TrackError};
 use super::last_applied;
 use super::managed::{self, Managed, Manager, Operation, Owned};
-use super::ownership::{Applied, OwnedPaths, Ownership, Refused};
+use super::ownership::{Applied, Conflicting, Ownership, Refused};
 use super::set::FieldSet;
 use super::types::Type;
 use super::validate::{Duplicates, TypeErrors, validate};
@@ -22,8 +22,8 @@ pub struct FieldManager {
     gvk: GroupVersionKind,
     api_version: String,
     versions: Versions,
-    /// What a write of the object itself does not change.
-    main_reset: FieldSet,
+    /// What a write of the object itself does not change, by version: only in its own.
+    main_reset: BTreeMap<String, FieldSet>,
     /// What a write of the status does not change, by version.
     status_reset: BTreeMap<String, FieldSet>,
 }
@@ -52,20 +52,22 @@ pub struct ApplyOptions<'w> {
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// What nobody owns: it is the server's, or says which object it is.
-const UNOWNED: [&[&str]; 12] = [
-    &["apiVersion"],
-    &["kind"],
-    &["metadata"],
-    &["metadata", "name"],
-    &["metadata", "namespace"],
-    &["metadata", "creationTimestamp"],
-    &["metadata", "selfLink"],
-    &["metadata", "uid"],
-    &["metadata", "clusterName"],
-    &["metadata", "generation"],
-    &["metadata", "managedFields"],
-    &["metadata", "resourceVersion"],
-];
+static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+    FieldSet::of_fields(&[
+        &["apiVersion"],
+        &["kind"],
+        &["metadata"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "selfLink"],
+        &["metadata", "uid"],
+        &["metadata", "clusterName"],
+        &["metadata", "generation"],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+    ])
+});
 
 // === impl FieldManager ===
 
@@ -77,7 +79,7 @@ impl FieldManager {
             api_version: version.to_string(),
             versions: Versions::new(version, Type::of_kind(schema)),
             gvk,
-            main_reset: FieldSet::default(),
+            main_reset: BTreeMap::new(),
             status_reset: BTreeMap::new(),
         }
     }
@@ -93,7 +95,7 @@ impl FieldManager {
     /// status changes nothing else. To be called after [`FieldManager::with_version`].
     #[must_use]
     pub fn with_status(mut self) -> Self {
-        self.main_reset = FieldSet::of_fields(&[&["status"]]);
+        self.main_reset = BTreeMap::from([(self.api_version.clone(), FieldSet::of_fields(&[&["status"]]))]);
         let all_but_status = |kind: &Type| {
             let named = kind.atom().map.iter().flat_map(|map| map.fields.keys());
             let named = named.map(String::as_str).chain(["metadata", "spec"]).filter(|name| *name != "status");
@@ -157,13 +159,14 @@ impl FieldManager {
         applied: &Object,
         managed: Managed,
         options: ApplyOptions<'_>,
-        conflicts: OwnedPaths,
+        conflicts: Conflicting,
     ) -> Result<(Object, Managed), Failure> {
         let (_, kind) = self.versions.own();
         let Some(own) = last_applied::fields(&self.gvk, kind, live) else {
             return Err(Failure::Conflicts(conflicts));
         };
-        let others: OwnedPaths = conflicts.into_iter().filter(|(_, path)| !own.has(path)).collect();
+        let others = conflicts.into_iter().map(|(manager, fields)| (manager, fields.difference(&own)));
+        let others: Conflicting = others.filter(|(_, fields)| !fields.is_empty()).collect();
         if !others.is_empty() {
             return Err(Failure::Conflicts(others));
         }
@@ -212,7 +215,7 @@ impl FieldManager {
         let updated = self.ownership(writer.subresource).update(&typed_live, &typed_new, &managed.owners);
         let (owners, taken) = updated.map_err(|error| TrackError::Version { object: describe(new), error })?;
         managed.owners = owners;
-        let taken = taken.difference(&FieldSet::of_fields(&UNOWNED));
+        let taken = taken.difference(&UNOWNED);
         if !taken.is_empty() {
             let manager = self.manager(writer, Operation::Update);
             let before = managed.owners.get(&manager).map(|owned| &owned.fields);
@@ -234,14 +237,14 @@ impl FieldManager {
     fn typed<'o>(&'o self, object: &'o Object, duplicates: Duplicates) -> Result<Typed<'o>, TypeErrors> {
         let own = self.versions.own();
         validate(&own.1, object.as_value(), duplicates)?;
-        Ok(Typed::new(Cow::Borrowed(object.as_value()), own))
+        Ok(Typed::new(object.as_value(), own))
     }
 
     fn ownership(&self, subresource: &str) -> Ownership<'_> {
         let reset = match subresource {
-            "" if !self.main_reset.is_empty() => BTreeMap::from([(self.api_version.clone(), self.main_reset.clone())]),
-            "status" => self.status_reset.clone(),
-            _ => BTreeMap::new(),
+            "" => Some(&self.main_reset),
+            "status" => Some(&self.status_reset),
+            _ => None,
         };
         Ownership { versions: &self.versions, api_version: &self.api_version, reset }
     }
@@ -260,7 +263,7 @@ impl FieldManager {
 
 /// Why an object was not applied: conflicts are looked at once more before they are told.
 enum Failure {
-    Conflicts(OwnedPaths),
+    Conflicts(Conflicting),
     Other(ApplyError),
 }
 
@@ -285,10 +288,7 @@ impl From<Failure> for ApplyError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Other(error) => error,
-            Failure::Conflicts(conflicts) => {
-                let conflicts = conflicts.iter().map(|(manager, path)| Conflict::new(manager, path));
-                Self::Conflicts(Conflicts::new(conflicts.collect()))
-            }
+            Failure::Conflicts(conflicts) => Self::Conflicts(Conflicts::new(&conflicts)),
         }
     }
 }
@@ -311,7 +311,7 @@ fn owners_at_update(live: &Object, new: &Object, subresource: &str) -> Managed {
 /// Takes from an owner what nobody owns.
 fn strip(managed: &mut Managed, manager: &Manager) {
     if let Some(owned) = managed.owners.get_mut(manager) {
-        owned.fields = owned.fields.difference(&FieldSet::of_fields(&UNOWNED));
+        owned.fields = owned.fields.difference(&UNOWNED);
         if owned.fields.is_empty() {
             managed.owners.remove(manager);
         }

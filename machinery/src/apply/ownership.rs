@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::compare::{Comparison, compare};
-use super::element::PathElement;
 use super::managed::{Manager, Owned, Owners};
 use super::merge::merge;
 use super::order::same;
@@ -16,6 +15,7 @@ use super::reconcile::{reconciled, with_named_fields};
 use super::remove::remove;
 use super::set::FieldSet;
 use super::to_set::to_set;
+use super::types::Type;
 use super::versions::{Typed, VersionError, Versions};
 
 /// What all writes in one version of a kind have in common.
@@ -23,7 +23,7 @@ pub(super) struct Ownership<'v> {
     pub(super) versions: &'v Versions,
     pub(super) api_version: &'v str,
     /// Fields that a write does not change, whatever it says, by the version they are written in.
-    pub(super) reset: BTreeMap<String, FieldSet>,
+    pub(super) reset: Option<&'v BTreeMap<String, FieldSet>>,
 }
 
 /// An applied object, and who applies it.
@@ -34,13 +34,13 @@ pub(super) struct Applied<'a> {
     pub(super) force: bool,
 }
 
-/// Fields and who owns them, in the order of their owners.
-pub(super) type OwnedPaths = Vec<(Manager, Vec<PathElement>)>;
+/// Fields that would change, and who owns them, in the order of their owners.
+pub(super) type Conflicting = Vec<(Manager, FieldSet)>;
 
 /// Why an object was not applied.
 pub(super) enum Refused {
     /// Others own fields that would change.
-    Conflicts(OwnedPaths),
+    Conflicts(Conflicting),
     /// What others own cannot be looked at.
     Version(VersionError),
 }
@@ -90,24 +90,32 @@ impl Ownership<'_> {
         let (lost, _) = self.lost(live, &new, &owners, Some(applied.manager))?;
         if !applied.force {
             let taken = lost.iter().filter(|(_, lost)| !lost.taken.is_empty());
-            let conflicts: OwnedPaths = taken
-                .flat_map(|(manager, lost)| lost.taken.paths().into_iter().map(|path| (manager.clone(), path)))
-                .collect();
+            let conflicts: Conflicting = taken.map(|(manager, lost)| (manager.clone(), lost.taken.clone())).collect();
             if !conflicts.is_empty() {
                 return Err(Refused::Conflicts(conflicts));
             }
         }
         take(&mut owners, &lost);
         let changed = !same(&live.value, &new.value);
-        Ok((changed.then(|| new.value.into_owned()), owners))
+        Ok((changed.then(|| new.value.into_value()), owners))
     }
 
     /// The owners without those of versions that are no longer there, and with what their fields mean by now.
     fn reconciled(&self, live: &Typed<'_>, owners: &Owners) -> Result<Owners, VersionError> {
+        let mut types: BTreeMap<&str, Option<&Type>> = BTreeMap::new();
         let mut all = Owners::new();
         for (manager, owned) in owners {
-            if let Some(live) = self.versions.convert(live, &owned.api_version, "")? {
-                let fields = reconciled(live.kind, &owned.fields);
+            let version = owned.api_version.as_str();
+            let kind = match types.get(version) {
+                Some(known) => *known,
+                None => {
+                    let kind = self.versions.convert(live, version, "")?.map(|live| live.kind);
+                    types.insert(version, kind);
+                    kind
+                }
+            };
+            if let Some(kind) = kind {
+                let fields = reconciled(kind, &owned.fields);
                 all.insert(manager.clone(), Owned { fields, api_version: owned.api_version.clone() });
             }
         }
@@ -122,7 +130,7 @@ impl Ownership<'_> {
         owners: &Owners,
         writer: Option<&Manager>,
     ) -> Result<(BTreeMap<Manager, Lost>, Comparison), VersionError> {
-        let own = compare(live.kind, &live.value, &new.value).without(self.reset.get(self.api_version));
+        let own = compare(live.kind, &live.value, &new.value).without(self.reset(self.api_version));
         let mut by_version = BTreeMap::from([(self.api_version, own.clone())]);
         let mut all = BTreeMap::new();
         for (manager, owned) in owners.iter().filter(|(manager, _)| Some(*manager) != writer) {
@@ -131,19 +139,23 @@ impl Ownership<'_> {
                 let old = self.versions.convert(live, version, "failed to convert old object: ")?;
                 let new = self.versions.convert(new, version, "failed to convert new object: ")?;
                 let (Some(old), Some(new)) = (old, new) else { continue };
-                let comparison = compare(old.kind, &old.value, &new.value).without(self.reset.get(version));
+                let comparison = compare(old.kind, &old.value, &new.value).without(self.reset(version));
                 by_version.insert(version, comparison);
             }
             if let Some(comparison) = by_version.get(version) {
                 let taken = owned.fields.intersection(&comparison.modified.union(&comparison.added));
-                all.insert(manager.clone(), Lost { taken, removed: comparison.removed.clone() });
+                all.insert(manager.clone(), Lost { taken, removed: comparison.removed.intersection(&owned.fields) });
             }
         }
         Ok((all, own))
     }
 
+    fn reset(&self, api_version: &str) -> Option<&FieldSet> {
+        self.reset?.get(api_version)
+    }
+
     fn without_reset(&self, fields: FieldSet) -> FieldSet {
-        match self.reset.get(self.api_version) {
+        match self.reset(self.api_version) {
             Some(reset) => fields.recursive_difference(reset),
             None => fields,
         }
@@ -176,10 +188,9 @@ impl Ownership<'_> {
         pruned_version: &str,
         owners: &Owners,
     ) -> Result<Typed<'o>, VersionError> {
-        let mut by_version: BTreeMap<&str, FieldSet> = BTreeMap::new();
+        let mut by_version: BTreeMap<&str, Vec<&FieldSet>> = BTreeMap::new();
         for owned in owners.values() {
-            let all = by_version.entry(&owned.api_version).or_default();
-            *all = all.union(&owned.fields);
+            by_version.entry(&owned.api_version).or_default().push(&owned.fields);
         }
         // The version that is at hand comes first: what a conversion needs must be back before it.
         let first = by_version.remove_entry(pruned_version);
@@ -192,7 +203,7 @@ impl Ownership<'_> {
             let kind = merged.kind;
             let there = with_named_fields(kind, &to_set(kind, &merged.value));
             let kept = with_named_fields(kind, &to_set(kind, &converted.value));
-            let kept = kept.union(&with_named_fields(kind, &owned));
+            let kept = kept.union(&with_named_fields(kind, &FieldSet::union_of(&owned)));
             pruned = merged.with(remove(kind, &merged.value, &there.difference(&kept)));
         }
         Ok(pruned)

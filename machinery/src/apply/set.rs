@@ -13,6 +13,7 @@
 //! Nodes are sorted, so that two sets are combined by one walk through both.
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 
 use super::element::PathElement;
 
@@ -89,15 +90,6 @@ impl FieldSet {
         }
     }
 
-    /// Whether a path is a member.
-    pub(super) fn has(&self, path: &[PathElement]) -> bool {
-        match path {
-            [] => false,
-            [last] => self.get(last).is_some_and(|node| node.member),
-            [first, rest @ ..] => self.get(first).is_some_and(|node| node.below.has(rest)),
-        }
-    }
-
     /// What is in either.
     pub(super) fn union(&self, other: &Self) -> Self {
         let nodes = pairs(&self.nodes, &other.nodes).map(|pair| match pair {
@@ -111,14 +103,31 @@ impl FieldSet {
         Self { nodes: nodes.collect() }
     }
 
+    /// What is in any of them. Halves are united first, so that many sets do not cost the square of their number.
+    pub(super) fn union_of(sets: &[&Self]) -> Self {
+        match sets {
+            [] => Self::default(),
+            [only] => (*only).clone(),
+            many => {
+                let (left, right) = many.split_at(many.len() / 2);
+                Self::union_of(left).union(&Self::union_of(right))
+            }
+        }
+    }
+
     /// What is in both.
     pub(super) fn intersection(&self, other: &Self) -> Self {
         let mut both = Self::default();
-        for pair in pairs(&self.nodes, &other.nodes) {
-            if let Pair::Both(left, right) = pair {
-                let below = left.below.intersection(&right.below);
-                both.put(left.element.clone(), left.member && right.member, below);
-            }
+        let mut put = |left: &Node, right: &Node| {
+            let below = left.below.intersection(&right.below);
+            both.put(left.element.clone(), left.member && right.member, below);
+        };
+        if self.nodes.len() <= other.nodes.len() {
+            found(&self.nodes, &other.nodes)
+                .for_each(|(left, right)| right.into_iter().for_each(|right| put(left, right)));
+        } else {
+            found(&other.nodes, &self.nodes)
+                .for_each(|(right, left)| left.into_iter().for_each(|left| put(left, right)));
         }
         both
     }
@@ -126,11 +135,10 @@ impl FieldSet {
     /// What is in this one and not in the other. A field that is taken away leaves what is below it.
     pub(super) fn difference(&self, other: &Self) -> Self {
         let mut rest = Self::default();
-        for pair in pairs(&self.nodes, &other.nodes) {
-            match pair {
-                Pair::Left(node) => rest.nodes.push(node.clone()),
-                Pair::Right(_) => {}
-                Pair::Both(left, right) => {
+        for (left, right) in found(&self.nodes, &other.nodes) {
+            match right {
+                None => rest.nodes.push(left.clone()),
+                Some(right) => {
                     let below = left.below.difference(&right.below);
                     rest.put(left.element.clone(), left.member && !right.member, below);
                 }
@@ -142,12 +150,11 @@ impl FieldSet {
     /// What is in this one and not in the other. A field that is taken away takes all below it with it.
     pub(super) fn recursive_difference(&self, other: &Self) -> Self {
         let mut rest = Self::default();
-        for pair in pairs(&self.nodes, &other.nodes) {
-            match pair {
-                Pair::Left(node) => rest.nodes.push(node.clone()),
-                Pair::Right(_) => {}
-                Pair::Both(_, right) if right.member => {}
-                Pair::Both(left, right) => {
+        for (left, right) in found(&self.nodes, &other.nodes) {
+            match right {
+                None => rest.nodes.push(left.clone()),
+                Some(right) if right.member => {}
+                Some(right) => {
                     rest.put(left.element.clone(), left.member, left.below.recursive_difference(&right.below));
                 }
             }
@@ -155,25 +162,42 @@ impl FieldSet {
         rest
     }
 
-    /// All members, each level before those below it: the order in which conflicts are told.
-    pub(super) fn paths(&self) -> Vec<Vec<PathElement>> {
-        let mut paths = Vec::new();
-        self.add_paths(&mut Vec::new(), &mut paths);
-        paths
+    /// How many members there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.iter().map(|node| usize::from(node.member) + node.below.len()).sum()
     }
 
-    fn add_paths(&self, prefix: &mut Vec<PathElement>, paths: &mut Vec<Vec<PathElement>>) {
-        for node in self.nodes.iter().filter(|node| node.member) {
-            let mut path = prefix.clone();
-            path.push(node.element.clone());
-            paths.push(path);
-        }
-        for node in &self.nodes {
-            prefix.push(node.element.clone());
-            node.below.add_paths(prefix, paths);
-            prefix.pop();
-        }
+    /// Shows the members as messages have them, each level before those below it, until `show` has seen enough.
+    pub(super) fn show_paths(&self, show: &mut dyn FnMut(&str) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.show_paths_below(&mut String::new(), show)
     }
+
+    fn show_paths_below(&self, prefix: &mut String, show: &mut dyn FnMut(&str) -> ControlFlow<()>) -> ControlFlow<()> {
+        let length = prefix.len();
+        for node in self.nodes.iter().filter(|node| node.member) {
+            prefix.push_str(&node.element.to_string());
+            show(prefix)?;
+            prefix.truncate(length);
+        }
+        for node in self.nodes.iter().filter(|node| !node.below.is_empty()) {
+            prefix.push_str(&node.element.to_string());
+            node.below.show_paths_below(prefix, show)?;
+            prefix.truncate(length);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The nodes of one set, each with the node of the other for the same field. Costs little if the other is much larger.
+fn found<'n>(nodes: &'n [Node], mut others: &'n [Node]) -> impl Iterator<Item = (&'n Node, Option<&'n Node>)> {
+    nodes.iter().map(move |node| {
+        // Most of the time, the next one is it.
+        if others.first().is_some_and(|other| other.element < node.element) {
+            let before = others.partition_point(|other| other.element < node.element);
+            others = others.get(before..).unwrap_or_default();
+        }
+        (node, others.first().filter(|other| other.element == node.element))
+    })
 }
 
 /// The nodes of two sets, in order.

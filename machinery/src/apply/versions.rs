@@ -3,7 +3,8 @@
 //! All versions of a kind have the same fields, up to what their schemas allow: an object is put into another version by
 //! changing its `apiVersion`.
 
-use std::borrow::Cow;
+use std::ops::Deref;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -18,12 +19,19 @@ pub(super) struct Versions {
     others: Vec<(GroupVersion, Type)>,
 }
 
-/// An object in a version.
+/// An object in a version. A copy is cheap.
 #[derive(Clone, Debug)]
 pub(super) struct Typed<'o> {
-    pub(super) value: Cow<'o, Value>,
+    pub(super) value: Held<'o>,
     pub(super) kind: &'o Type,
     version: &'o GroupVersion,
+}
+
+/// A value that is only looked at: one that someone else has, or one that was made on the way.
+#[derive(Clone, Debug)]
+pub(super) enum Held<'o> {
+    Borrowed(&'o Value),
+    Shared(Rc<Value>),
 }
 
 /// Why an object cannot be put into the version in which a manager owns fields.
@@ -80,12 +88,12 @@ impl Versions {
         let Some((version, kind)) = self.iter().find(|(known, _)| *known == version) else {
             return Ok(None);
         };
-        let mut value = object.value.clone().into_owned();
+        let mut value = Value::clone(&object.value);
         if let Value::Object(fields) = &mut value {
             fields.insert("apiVersion".to_owned(), version.to_string().into());
         }
         validate(kind, &value, Duplicates::Refused).map_err(|errors| VersionError::Misfit { doing, errors })?;
-        Ok(Some(Typed { value: Cow::Owned(value), kind, version }))
+        Ok(Some(Typed { value: Held::Shared(Rc::new(value)), kind, version }))
     }
 }
 
@@ -93,12 +101,34 @@ impl Versions {
 
 impl<'o> Typed<'o> {
     /// An object that was found to be of the type.
-    pub(super) fn new(value: Cow<'o, Value>, (version, kind): &'o (GroupVersion, Type)) -> Self {
-        Self { value, kind, version }
+    pub(super) fn new(value: &'o Value, (version, kind): &'o (GroupVersion, Type)) -> Self {
+        Self { value: Held::Borrowed(value), kind, version }
     }
 
     /// Another object of the same version.
     pub(super) fn with(&self, value: Value) -> Self {
-        Self { value: Cow::Owned(value), kind: self.kind, version: self.version }
+        Self { value: Held::Shared(Rc::new(value)), kind: self.kind, version: self.version }
+    }
+}
+
+// === impl Held ===
+
+impl Held<'_> {
+    pub(super) fn into_value(self) -> Value {
+        match self {
+            Self::Borrowed(value) => value.clone(),
+            Self::Shared(value) => Rc::unwrap_or_clone(value),
+        }
+    }
+}
+
+impl Deref for Held<'_> {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        match self {
+            Self::Borrowed(value) => value,
+            Self::Shared(value) => value,
+        }
     }
 }

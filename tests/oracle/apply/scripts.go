@@ -217,15 +217,12 @@ func (r generator) run(s script, root m) script {
 			delete(next.Object["metadata"].(m), "managedFields")
 			applied[next.Manager] = next.Object
 		}
-		live = w.take(live, i, &next)
-		live = decode(encode(live))
-		if metadata, ok := live["metadata"].(m); ok && next.Result != nil {
-			metadata["uid"] = "u"
+		after := decode(encode(w.take(live, i, &next)))
+		if next.Result != nil {
+			live = after
+			live["metadata"].(m)["uid"] = "u"
 		}
 		s.Steps = append(s.Steps, next)
-		if next.Result == nil && i == 0 {
-			live = nil
-		}
 	}
 	return s
 }
