@@ -37,16 +37,15 @@ pub(super) fn cap(managed: &mut Managed) {
 }
 
 fn merge(managed: &mut Managed, first: &Manager, next: &Manager, bucket: Manager) {
-    let Some(next_owned) = managed.owners.get(next).cloned() else { return };
+    let Some(next_owned) = managed.owners.remove(next) else { return };
     if !managed.owners.contains_key(&bucket)
         && let Some(owned) = managed.owners.remove(first)
     {
         managed.owners.insert(bucket.clone(), owned);
     }
-    let before = managed.owners.get(&bucket).map(|owned| &owned.fields);
-    let fields = before.map_or_else(|| next_owned.fields.clone(), |before| next_owned.fields.union(before));
-    managed.owners.insert(bucket.clone(), Owned { fields, api_version: next_owned.api_version });
-    managed.owners.remove(next);
+    let before = managed.owners.remove(&bucket).map(|owned| owned.fields).unwrap_or_default();
+    let owned = Owned { fields: next_owned.fields.union(before), api_version: next_owned.api_version };
+    managed.owners.insert(bucket.clone(), owned);
     // The later of the two times.
     match managed.times.get(next).copied() {
         Some(time) => drop(managed.times.insert(bucket, time)),

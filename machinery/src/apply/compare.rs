@@ -51,16 +51,16 @@ impl Comparison {
     }
 
     fn put(&mut self, element: &PathElement, change: Change) {
-        self.added.put(element.clone(), change.added, change.below.added);
-        self.modified.put(element.clone(), change.modified, change.below.modified);
-        self.removed.put(element.clone(), change.removed, change.below.removed);
+        self.added.put_ref(element, change.added, change.below.added);
+        self.modified.put_ref(element, change.modified, change.below.modified);
+        self.removed.put_ref(element, change.removed, change.below.removed);
     }
 
-    fn union(&self, other: &Self) -> Self {
+    fn union(self, other: Self) -> Self {
         Self {
-            added: self.added.union(&other.added),
-            modified: self.modified.union(&other.modified),
-            removed: self.removed.union(&other.removed),
+            added: self.added.union(other.added),
+            modified: self.modified.union(other.modified),
+            removed: self.removed.union(other.removed),
         }
     }
 }
@@ -69,6 +69,10 @@ fn change(kind: &Type, old: Option<&Value>, new: Option<&Value>) -> Change {
     let Some(last) = new.or(old) else {
         return Change::default();
     };
+    // Nothing differs in what is equal: most of an object, most of the time.
+    if old == new {
+        return Change::default();
+    }
     let mut change = changed_as(kind.form(last), old, new);
     if let (Some(old_value), Some(new_value)) = (old, new) {
         let as_old = kind.form(old_value);
@@ -76,7 +80,7 @@ fn change(kind: &Type, old: Option<&Value>, new: Option<&Value>) -> Change {
         if !as_old.is_like(kind.form(new_value)) {
             let before = changed_as(as_old, old, new);
             change.modified |= before.modified;
-            change.below = change.below.union(&before.below);
+            change.below = change.below.union(before.below);
         }
     }
     change.added = old.is_none();

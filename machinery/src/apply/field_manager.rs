@@ -99,7 +99,7 @@ impl FieldManager {
         let all_but_status = |kind: &Type| {
             let named = kind.atom().map.iter().flat_map(|map| map.fields.keys());
             let named = named.map(String::as_str).chain(["metadata", "spec"]).filter(|name| *name != "status");
-            named.fold(FieldSet::default(), |all, name| all.union(&FieldSet::of_fields(&[&[name]])))
+            named.fold(FieldSet::default(), |all, name| all.union(FieldSet::of_fields(&[&[name]])))
         };
         let resets = self.versions.iter().map(|(version, kind)| (version.to_string(), all_but_status(kind)));
         self.status_reset = resets.collect();
@@ -194,7 +194,7 @@ impl FieldManager {
         let typed_live = self.typed(live, Duplicates::Allowed);
         let typed_live = typed_live.map_err(|errors| ApplyError::Live { object: describe(live), errors })?;
         let patch = Applied { object: &patch, manager: &manager, force: options.force };
-        let (object, owners) = self.ownership(writer.subresource).apply(&typed_live, &patch, &managed.owners)?;
+        let (object, owners) = self.ownership(writer.subresource).apply(&typed_live, &patch, managed.owners)?;
         managed.owners = owners;
         strip(&mut managed, &manager);
         let object = match object.map(Object::try_from) {
@@ -212,15 +212,16 @@ impl FieldManager {
         let typed_new = typed_new.map_err(|errors| TrackError::New { object: describe(new), errors })?;
         let typed_live = self.typed(live, Duplicates::Allowed);
         let typed_live = typed_live.map_err(|errors| TrackError::Live { object: describe(live), errors })?;
-        let updated = self.ownership(writer.subresource).update(&typed_live, &typed_new, &managed.owners);
+        let updated =
+            self.ownership(writer.subresource).update(&typed_live, &typed_new, std::mem::take(&mut managed.owners));
         let (owners, taken) = updated.map_err(|error| TrackError::Version { object: describe(new), error })?;
         managed.owners = owners;
         let taken = taken.difference(&UNOWNED);
         if !taken.is_empty() {
             let manager = self.manager(writer, Operation::Update);
-            let before = managed.owners.get(&manager).map(|owned| &owned.fields);
-            let fields = before.map_or_else(|| taken.clone(), |before| taken.union(before));
-            managed.owners.insert(manager.clone(), Owned { fields, api_version: self.api_version.clone() });
+            let before = managed.owners.remove(&manager).map(|owned| owned.fields).unwrap_or_default();
+            let owned = Owned { fields: taken.union(before), api_version: self.api_version.clone() };
+            managed.owners.insert(manager.clone(), owned);
             managed.times.insert(manager, writer.time);
         }
         cap(managed);
@@ -311,7 +312,7 @@ fn owners_at_update(live: &Object, new: &Object, subresource: &str) -> Managed {
 /// Takes from an owner what nobody owns.
 fn strip(managed: &mut Managed, manager: &Manager) {
     if let Some(owned) = managed.owners.get_mut(manager) {
-        owned.fields = owned.fields.difference(&UNOWNED);
+        owned.fields = std::mem::take(&mut owned.fields).difference(&UNOWNED);
         if owned.fields.is_empty() {
             managed.owners.remove(manager);
         }

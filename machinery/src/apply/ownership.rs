@@ -11,7 +11,7 @@ use super::compare::{Comparison, compare};
 use super::managed::{Manager, Owned, Owners};
 use super::merge::merge;
 use super::order::same;
-use super::reconcile::{reconciled, with_named_fields};
+use super::reconcile::{reconcile, with_named_fields};
 use super::remove::remove;
 use super::set::FieldSet;
 use super::to_set::to_set;
@@ -61,13 +61,18 @@ impl Ownership<'_> {
         &self,
         live: &Typed<'_>,
         new: &Typed<'_>,
-        owners: &Owners,
+        owners: Owners,
     ) -> Result<(Owners, FieldSet), VersionError> {
         let mut owners = self.reconciled(live, owners)?;
-        let (lost, comparison) = self.lost(live, new, &owners, None)?;
-        take(&mut owners, &lost);
-        let taken = comparison.modified.union(&comparison.added);
-        Ok((owners, self.without_reset(taken)))
+        let mut changes = self.changes(live, new, &owners)?;
+        for owned in owners.values_mut() {
+            if let Some(changes) = changes.get(&owned.api_version) {
+                owned.lose(changes);
+            }
+        }
+        owners.retain(|_, owned| !owned.fields.is_empty());
+        let written = changes.remove(self.api_version).map(|changes| changes.written).unwrap_or_default();
+        Ok((owners, self.without_reset(written)))
     }
 
     /// Applies an object. The object is `None` if it is as it was.
@@ -75,7 +80,7 @@ impl Ownership<'_> {
         &self,
         live: &Typed<'_>,
         applied: &Applied<'_>,
-        owners: &Owners,
+        owners: Owners,
     ) -> Result<(Option<Value>, Owners), Refused> {
         let mut owners = self.reconciled(live, owners)?;
         let merged = merge(live.kind, &live.value, &applied.object.value).unwrap_or_default();
@@ -84,70 +89,69 @@ impl Ownership<'_> {
         let last = owners.insert(applied.manager.clone(), owned);
         let new = live.with(merged);
         let new = match last {
-            Some(last) if !last.fields.is_empty() => self.pruned(&new, &owners, &last)?,
+            Some(last) if !last.fields.is_empty() => self.pruned(&new, &owners, last)?,
             _ => new,
         };
-        let (lost, _) = self.lost(live, &new, &owners, Some(applied.manager))?;
-        if !applied.force {
-            let taken = lost.iter().filter(|(_, lost)| !lost.taken.is_empty());
-            let conflicts: Conflicting = taken.map(|(manager, lost)| (manager.clone(), lost.taken.clone())).collect();
-            if !conflicts.is_empty() {
-                return Err(Refused::Conflicts(conflicts));
+        let changes = self.changes(live, &new, &owners)?;
+        let mut conflicts = Conflicting::new();
+        for (manager, owned) in owners.iter_mut().filter(|(manager, _)| *manager != applied.manager) {
+            let Some(changes) = changes.get(&owned.api_version) else { continue };
+            let taken = owned.fields.intersection(&changes.written);
+            if !taken.is_empty() && !applied.force {
+                conflicts.push((manager.clone(), taken));
             }
+            owned.lose(changes);
         }
-        take(&mut owners, &lost);
+        if !conflicts.is_empty() {
+            return Err(Refused::Conflicts(conflicts));
+        }
+        owners.retain(|_, owned| !owned.fields.is_empty());
         let changed = !same(&live.value, &new.value);
         Ok((changed.then(|| new.value.into_value()), owners))
     }
 
     /// The owners without those of versions that are no longer there, and with what their fields mean by now.
-    fn reconciled(&self, live: &Typed<'_>, owners: &Owners) -> Result<Owners, VersionError> {
-        let mut types: BTreeMap<&str, Option<&Type>> = BTreeMap::new();
+    fn reconciled(&self, live: &Typed<'_>, owners: Owners) -> Result<Owners, VersionError> {
+        let mut types: BTreeMap<String, Option<&Type>> = BTreeMap::new();
         let mut all = Owners::new();
-        for (manager, owned) in owners {
-            let version = owned.api_version.as_str();
-            let kind = match types.get(version) {
+        for (manager, mut owned) in owners {
+            let kind = match types.get(&owned.api_version) {
                 Some(known) => *known,
                 None => {
-                    let kind = self.versions.convert(live, version, "")?.map(|live| live.kind);
-                    types.insert(version, kind);
+                    let kind = self.versions.convert(live, &owned.api_version, "")?.map(|live| live.kind);
+                    types.insert(owned.api_version.clone(), kind);
                     kind
                 }
             };
             if let Some(kind) = kind {
-                let fields = reconciled(kind, &owned.fields);
-                all.insert(manager.clone(), Owned { fields, api_version: owned.api_version.clone() });
+                reconcile(kind, &mut owned.fields);
+                all.insert(manager, owned);
             }
         }
         Ok(all)
     }
 
-    /// What each owner but the writer loses by a write, and how the write looks in its own version.
-    fn lost(
+    /// What a write changes, in its own version and in all in which someone owns something.
+    fn changes(
         &self,
         live: &Typed<'_>,
         new: &Typed<'_>,
         owners: &Owners,
-        writer: Option<&Manager>,
-    ) -> Result<(BTreeMap<Manager, Lost>, Comparison), VersionError> {
+    ) -> Result<BTreeMap<String, Changes>, VersionError> {
         let own = compare(live.kind, &live.value, &new.value).without(self.reset(self.api_version));
-        let mut by_version = BTreeMap::from([(self.api_version, own.clone())]);
-        let mut all = BTreeMap::new();
-        for (manager, owned) in owners.iter().filter(|(manager, _)| Some(*manager) != writer) {
-            let version = owned.api_version.as_str();
-            if !by_version.contains_key(version) {
-                let old = self.versions.convert(live, version, "failed to convert old object: ")?;
-                let new = self.versions.convert(new, version, "failed to convert new object: ")?;
-                let (Some(old), Some(new)) = (old, new) else { continue };
-                let comparison = compare(old.kind, &old.value, &new.value).without(self.reset(version));
-                by_version.insert(version, comparison);
+        let mut by_version = BTreeMap::from([(self.api_version.to_owned(), Changes::of(own))]);
+        for version in owners.values().map(|owned| &owned.api_version) {
+            if by_version.contains_key(version) {
+                continue;
             }
-            if let Some(comparison) = by_version.get(version) {
-                let taken = owned.fields.intersection(&comparison.modified.union(&comparison.added));
-                all.insert(manager.clone(), Lost { taken, removed: comparison.removed.intersection(&owned.fields) });
+            let old = self.versions.convert(live, version, "failed to convert old object: ")?;
+            let new = self.versions.convert(new, version, "failed to convert new object: ")?;
+            if let (Some(old), Some(new)) = (old, new) {
+                let comparison = compare(old.kind, &old.value, &new.value).without(self.reset(version));
+                by_version.insert(version.clone(), Changes::of(comparison));
             }
         }
-        Ok((all, own))
+        Ok(by_version)
     }
 
     fn reset(&self, api_version: &str) -> Option<&FieldSet> {
@@ -162,12 +166,12 @@ impl Ownership<'_> {
     }
 
     /// The merged object without what its applier applied last time, does not apply now, and nobody else owns.
-    fn pruned<'o>(&'o self, merged: &Typed<'o>, owners: &Owners, last: &Owned) -> Result<Typed<'o>, VersionError> {
+    fn pruned<'o>(&'o self, merged: &Typed<'o>, owners: &Owners, last: Owned) -> Result<Typed<'o>, VersionError> {
         let doing = "failed to prune fields: failed to convert merged object to last applied version: ";
         let Some(merged_then) = self.versions.convert(merged, &last.api_version, doing)? else {
             return Ok(merged.clone());
         };
-        let applied_then = with_named_fields(merged_then.kind, &last.fields);
+        let applied_then = with_named_fields(merged_then.kind, last.fields);
         let bare = merged_then.with(remove(merged_then.kind, &merged_then.value, &applied_then));
         let with_owned = self.with_owned(&merged_then, bare, &last.api_version, owners)?;
         let doing = "failed to prune fields: failed add back dangling items: \
@@ -201,9 +205,9 @@ impl Ownership<'_> {
             merged = converted;
             let Some(converted) = self.versions.convert(&pruned, version, doing)? else { continue };
             let kind = merged.kind;
-            let there = with_named_fields(kind, &to_set(kind, &merged.value));
-            let kept = with_named_fields(kind, &to_set(kind, &converted.value));
-            let kept = kept.union(&with_named_fields(kind, &FieldSet::union_of(&owned)));
+            let there = with_named_fields(kind, to_set(kind, &merged.value));
+            let kept = with_named_fields(kind, to_set(kind, &converted.value));
+            let kept = kept.union(with_named_fields(kind, FieldSet::union_of(&owned)));
             pruned = merged.with(remove(kind, &merged.value, &there.difference(&kept)));
         }
         Ok(pruned)
@@ -213,25 +217,31 @@ impl Ownership<'_> {
 /// Puts back what was removed although it had not been applied: what nobody owns stays.
 fn with_unowned<'o>(merged: &Typed<'o>, pruned: &Typed<'o>, applied_then: &FieldSet) -> Typed<'o> {
     let kind = merged.kind;
-    let kept = with_named_fields(kind, &to_set(kind, &pruned.value));
-    let there = with_named_fields(kind, &to_set(kind, &merged.value));
+    let kept = with_named_fields(kind, to_set(kind, &pruned.value));
+    let there = with_named_fields(kind, to_set(kind, &merged.value));
     merged.with(remove(kind, &merged.value, &there.difference(&kept).intersection(applied_then)))
 }
 
-/// What an owner loses.
-struct Lost {
-    /// Because someone else has written it.
-    taken: FieldSet,
-    /// Because it is gone.
+/// What a write changes, as owners see it.
+struct Changes {
+    /// What has another value now.
+    written: FieldSet,
+    /// What is gone.
     removed: FieldSet,
 }
 
-/// Takes from owners what they lose; those who own nothing any more are no owners.
-fn take(owners: &mut Owners, lost: &BTreeMap<Manager, Lost>) {
-    for (manager, lost) in lost {
-        if let Some(owned) = owners.get_mut(manager) {
-            owned.fields = owned.fields.difference(&lost.taken).difference(&lost.removed);
-        }
+// === impl Changes ===
+
+impl Changes {
+    fn of(comparison: Comparison) -> Self {
+        Self { written: comparison.modified.union(comparison.added), removed: comparison.removed }
     }
-    owners.retain(|_, owned| !owned.fields.is_empty());
+}
+
+// === impl Owned ===
+
+impl Owned {
+    fn lose(&mut self, changes: &Changes) {
+        self.fields = std::mem::take(&mut self.fields).difference(&changes.written).difference(&changes.removed);
+    }
 }

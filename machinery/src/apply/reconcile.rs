@@ -1,51 +1,49 @@
 //! What a field set means to a type.
 
 use super::element::PathElement;
-use super::set::{FieldSet, Node};
+use super::set::FieldSet;
 use super::types::{Form, Map, Scalar, Type};
 
 /// The set, and each named field that has members below it. To remove all of a field's members is to remove the field,
 /// if its name is in the schema.
-pub(super) fn with_named_fields(kind: &Type, set: &FieldSet) -> FieldSet {
+pub(super) fn with_named_fields(kind: &Type, mut set: FieldSet) -> FieldSet {
+    add_named_fields(kind, &mut set);
+    set
+}
+
+fn add_named_fields(kind: &Type, set: &mut FieldSet) {
     let atom = kind.atom();
-    let mut all = FieldSet::default();
-    for node in set.nodes() {
-        let (named, inner) = match (&node.element, &atom.map, &atom.list) {
+    for node in set.nodes_mut() {
+        let inner = match (&node.element, &atom.map, &atom.list) {
             (PathElement::Field(name), Some(map), _) => {
-                (map.fields.contains_key(name) && !node.below.is_empty(), map.field(name))
+                node.member |= !node.below.is_empty() && map.fields.contains_key(name);
+                map.field(name)
             }
-            (PathElement::Key(_), _, Some(list)) => (false, Some(&list.items)),
-            _ => (false, None),
+            (PathElement::Key(_), _, Some(list)) => Some(&list.items),
+            _ => None,
         };
-        let below = inner.map_or_else(|| node.below.clone(), |kind| with_named_fields(kind, &node.below));
-        all.put(node.element.clone(), node.member || named, below);
+        if let Some(kind) = inner {
+            add_named_fields(kind, &mut node.below);
+        }
     }
-    all
 }
 
-/// The set as it would be if the schema had always been as it is: of what merges as a whole by now, nobody owns parts.
-pub(super) fn reconciled(kind: &Type, set: &FieldSet) -> FieldSet {
-    let mut all = FieldSet::default();
-    for node in set.nodes() {
-        let (member, below) = match inner(kind, &node.element) {
-            Some(kind) => reconciled_node(kind, node),
-            None => (node.member, node.below.clone()),
+/// Makes the set as it would be if the schema had always been as it is: of what merges as a whole by now, nobody owns
+/// parts.
+pub(super) fn reconcile(kind: &Type, set: &mut FieldSet) {
+    for node in set.nodes_mut() {
+        let Some(kind) = inner(kind, &node.element) else { continue };
+        let is_whole = match kind.atom().form() {
+            Form::Scalar(_) => false,
+            Form::List(list) => list.is_atomic(),
+            Form::Map(map) => map.atomic && !is_free(map),
         };
-        all.put(node.element.clone(), member, below);
+        if is_whole && !node.below.is_empty() {
+            node.member = true;
+            node.below = FieldSet::default();
+        }
+        reconcile(kind, &mut node.below);
     }
-    all
-}
-
-fn reconciled_node(kind: &Type, node: &Node) -> (bool, FieldSet) {
-    let is_whole = match kind.atom().form() {
-        Form::Scalar(_) => false,
-        Form::List(list) => list.is_atomic(),
-        Form::Map(map) => map.atomic && !is_free(map),
-    };
-    if is_whole && !node.below.is_empty() {
-        return (true, FieldSet::default());
-    }
-    (node.member, reconciled(kind, &node.below))
 }
 
 /// The type of what is inside, if it is looked into.

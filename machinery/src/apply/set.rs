@@ -33,13 +33,6 @@ pub(super) struct Node {
     pub(super) below: FieldSet,
 }
 
-/// A node of one set or of both.
-enum Pair<'n> {
-    Left(&'n Node),
-    Right(&'n Node),
-    Both(&'n Node, &'n Node),
-}
-
 // === impl FieldSet ===
 
 impl FieldSet {
@@ -52,7 +45,7 @@ impl FieldSet {
                 let node = Node { element: PathElement::Field((*name).to_owned()), member: i + 1 == path.len(), below };
                 below = Self { nodes: vec![node] };
             }
-            set = set.union(&below);
+            set = set.union(below);
         }
         set
     }
@@ -63,6 +56,11 @@ impl FieldSet {
 
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The nodes, to add to. Their elements must stay as they are, and each must go on to say something.
+    pub(super) fn nodes_mut(&mut self) -> &mut [Node] {
+        &mut self.nodes
     }
 
     pub(super) fn get(&self, element: &PathElement) -> Option<&Node> {
@@ -84,23 +82,44 @@ impl FieldSet {
             Ok(found) => {
                 if let Some(node) = self.nodes.get_mut(found) {
                     node.member |= member;
-                    node.below = node.below.union(&below);
+                    node.below = std::mem::take(&mut node.below).union(below);
                 }
             }
         }
     }
 
+    /// The same, where most nodes say nothing.
+    pub(super) fn put_ref(&mut self, element: &PathElement, member: bool, below: Self) {
+        if member || !below.is_empty() {
+            self.put(element.clone(), member, below);
+        }
+    }
+
     /// What is in either.
-    pub(super) fn union(&self, other: &Self) -> Self {
-        let nodes = pairs(&self.nodes, &other.nodes).map(|pair| match pair {
-            Pair::Left(node) | Pair::Right(node) => node.clone(),
-            Pair::Both(left, right) => Node {
-                element: left.element.clone(),
-                member: left.member || right.member,
-                below: left.below.union(&right.below),
-            },
-        });
-        Self { nodes: nodes.collect() }
+    pub(super) fn union(self, other: Self) -> Self {
+        if self.is_empty() || other.is_empty() {
+            return if self.is_empty() { other } else { self };
+        }
+        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
+        let (mut left, mut right) = (self.nodes.into_iter().peekable(), other.nodes.into_iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return Self { nodes },
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(left), Some(right)) => left.element.cmp(&right.element),
+            };
+            let from_left = if order.is_le() { left.next() } else { None };
+            let from_right = if order.is_ge() { right.next() } else { None };
+            match (from_left, from_right) {
+                (Some(left), Some(right)) => nodes.push(Node {
+                    element: left.element,
+                    member: left.member || right.member,
+                    below: left.below.union(right.below),
+                }),
+                (one, other) => nodes.extend(one.or(other)),
+            }
+        }
     }
 
     /// What is in any of them. Halves are united first, so that many sets do not cost the square of their number.
@@ -110,7 +129,7 @@ impl FieldSet {
             [only] => (*only).clone(),
             many => {
                 let (left, right) = many.split_at(many.len() / 2);
-                Self::union_of(left).union(&Self::union_of(right))
+                Self::union_of(left).union(Self::union_of(right))
             }
         }
     }
@@ -120,46 +139,45 @@ impl FieldSet {
         let mut both = Self::default();
         let mut put = |left: &Node, right: &Node| {
             let below = left.below.intersection(&right.below);
-            both.put(left.element.clone(), left.member && right.member, below);
+            both.put_ref(&left.element, left.member && right.member, below);
         };
         if self.nodes.len() <= other.nodes.len() {
-            found(&self.nodes, &other.nodes)
-                .for_each(|(left, right)| right.into_iter().for_each(|right| put(left, right)));
+            let mut others = Search(&other.nodes);
+            self.nodes
+                .iter()
+                .for_each(|left| others.find(&left.element).into_iter().for_each(|right| put(left, right)));
         } else {
-            found(&other.nodes, &self.nodes)
-                .for_each(|(right, left)| left.into_iter().for_each(|left| put(left, right)));
+            let mut own = Search(&self.nodes);
+            other.nodes.iter().for_each(|right| own.find(&right.element).into_iter().for_each(|left| put(left, right)));
         }
         both
     }
 
     /// What is in this one and not in the other. A field that is taken away leaves what is below it.
-    pub(super) fn difference(&self, other: &Self) -> Self {
-        let mut rest = Self::default();
-        for (left, right) in found(&self.nodes, &other.nodes) {
-            match right {
-                None => rest.nodes.push(left.clone()),
-                Some(right) => {
-                    let below = left.below.difference(&right.below);
-                    rest.put(left.element.clone(), left.member && !right.member, below);
-                }
+    pub(super) fn difference(mut self, other: &Self) -> Self {
+        let mut others = Search(&other.nodes);
+        self.nodes.retain_mut(|node| {
+            if let Some(other) = others.find(&node.element) {
+                node.member &= !other.member;
+                node.below = std::mem::take(&mut node.below).difference(&other.below);
             }
-        }
-        rest
+            node.member || !node.below.is_empty()
+        });
+        self
     }
 
     /// What is in this one and not in the other. A field that is taken away takes all below it with it.
-    pub(super) fn recursive_difference(&self, other: &Self) -> Self {
-        let mut rest = Self::default();
-        for (left, right) in found(&self.nodes, &other.nodes) {
-            match right {
-                None => rest.nodes.push(left.clone()),
-                Some(right) if right.member => {}
-                Some(right) => {
-                    rest.put(left.element.clone(), left.member, left.below.recursive_difference(&right.below));
-                }
+    pub(super) fn recursive_difference(mut self, other: &Self) -> Self {
+        let mut others = Search(&other.nodes);
+        self.nodes.retain_mut(|node| match others.find(&node.element) {
+            None => true,
+            Some(other) if other.member => false,
+            Some(other) => {
+                node.below = std::mem::take(&mut node.below).recursive_difference(&other.below);
+                node.member || !node.below.is_empty()
             }
-        }
-        rest
+        });
+        self
     }
 
     /// How many members there are.
@@ -188,40 +206,18 @@ impl FieldSet {
     }
 }
 
-/// The nodes of one set, each with the node of the other for the same field. Costs little if the other is much larger.
-fn found<'n>(nodes: &'n [Node], mut others: &'n [Node]) -> impl Iterator<Item = (&'n Node, Option<&'n Node>)> {
-    nodes.iter().map(move |node| {
+/// Looks for one field after the other, in order. Costs little if there are many more nodes than are looked for.
+struct Search<'n>(&'n [Node]);
+
+// === impl Search ===
+
+impl<'n> Search<'n> {
+    fn find(&mut self, element: &PathElement) -> Option<&'n Node> {
         // Most of the time, the next one is it.
-        if others.first().is_some_and(|other| other.element < node.element) {
-            let before = others.partition_point(|other| other.element < node.element);
-            others = others.get(before..).unwrap_or_default();
+        if self.0.first().is_some_and(|next| next.element < *element) {
+            let before = self.0.partition_point(|node| node.element < *element);
+            self.0 = self.0.get(before..).unwrap_or_default();
         }
-        (node, others.first().filter(|other| other.element == node.element))
-    })
-}
-
-/// The nodes of two sets, in order.
-fn pairs<'n>(mut left: &'n [Node], mut right: &'n [Node]) -> impl Iterator<Item = Pair<'n>> {
-    std::iter::from_fn(move || {
-        let order = match (left.first(), right.first()) {
-            (None, None) => return None,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(left), Some(right)) => left.element.cmp(&right.element),
-        };
-        let from_left = if order.is_le() { take_first(&mut left) } else { None };
-        let from_right = if order.is_ge() { take_first(&mut right) } else { None };
-        match (from_left, from_right) {
-            (Some(left), Some(right)) => Some(Pair::Both(left, right)),
-            (Some(left), None) => Some(Pair::Left(left)),
-            (None, Some(right)) => Some(Pair::Right(right)),
-            (None, None) => None,
-        }
-    })
-}
-
-fn take_first<'n>(nodes: &mut &'n [Node]) -> Option<&'n Node> {
-    let (first, rest) = nodes.split_first()?;
-    *nodes = rest;
-    Some(first)
+        self.0.first().filter(|next| next.element == *element)
+    }
 }

@@ -113,12 +113,12 @@ fn sets_are_combined_as_upstream_combines_them() {
             assert_eq!(from_json(&theirs).unwrap(), *ours, "{what} {about}");
         };
         note("again", &left, text(2));
-        note("union", &left.union(&right), text(4));
+        note("union", &left.clone().union(right.clone()), text(4));
         note("intersection", &left.intersection(&right), text(5));
-        note("difference", &left.difference(&right), text(6));
-        note("recursive difference", &left.recursive_difference(&right), text(7));
+        note("difference", &left.clone().difference(&right), text(6));
+        note("recursive difference", &left.clone().recursive_difference(&right), text(7));
         differences.compare_values("paths", &about, &json!(paths(&left)), &case[3]);
-        assert_eq!(FieldSet::union_of(&[&left, &right, &left]), left.union(&right));
+        assert_eq!(FieldSet::union_of(&[&left, &right, &left]), left.clone().union(right.clone()));
     }
     differences.finish(1500);
 }

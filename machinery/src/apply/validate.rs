@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::element::PathElement;
 use super::item::element_of;
 use super::print::{go_syntax, go_type, go_value};
-use super::types::{self, Form, List, ListMerge, Scalar, Type};
+use super::types::{self, Form, List, Scalar, Type};
 
 /// How many errors are told. More would help nobody, and an object could be made to have millions.
 const MAX_ERRORS: usize = 1000;
@@ -42,8 +42,8 @@ pub(super) enum Duplicates {
 
 /// Checks that a value is of a type.
 pub(super) fn validate(kind: &Type, value: &Value, duplicates: Duplicates) -> Result<(), TypeErrors> {
-    let mut walk = Walk { duplicates, errors: TypeErrors::default(), path: Vec::new() };
-    walk.value(kind, value);
+    let mut walk = Walk { duplicates, errors: TypeErrors::default() };
+    walk.value(kind, value, &Place { parent: None, step: Step::Root });
     if walk.errors.errors.is_empty() { Ok(()) } else { Err(walk.errors) }
 }
 
@@ -82,29 +82,73 @@ impl fmt::Display for TypeError {
 struct Walk {
     duplicates: Duplicates,
     errors: TypeErrors,
-    path: Vec<PathElement>,
+}
+
+/// Where a walk is. Text is made of it only when there is something to say.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    parent: Option<&'p Place<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Root,
+    Field(&'p str),
+    Item(&'p PathElement),
+    Index(usize),
+}
+
+// === impl Place ===
+
+impl<'p> Place<'p> {
+    fn inside<'c>(&'c self, step: Step<'c>) -> Place<'c>
+    where
+        'p: 'c,
+    {
+        Place { parent: Some(self), step }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(f)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Item(element) => element.fmt(f),
+            Step::Index(index) => write!(f, "[{index}]"),
+        }
+    }
 }
 
 // === impl Walk ===
 
 impl Walk {
-    fn value(&mut self, kind: &Type, value: &Value) {
+    fn value(&mut self, kind: &Type, value: &Value, place: &Place<'_>) {
         match kind.form(value) {
-            Form::Scalar(scalar) => self.scalar(scalar, value),
+            Form::Scalar(scalar) => self.scalar(scalar, value, place),
             Form::List(list) => match value {
-                Value::Array(items) => self.items(list, items),
+                Value::Array(items) if list.is_atomic() => {
+                    for (i, item) in items.iter().enumerate() {
+                        self.value(&list.items, item, &place.inside(Step::Index(i)));
+                    }
+                }
+                Value::Array(items) => self.items(list, items, place),
                 Value::Null => {}
-                other => self.note(|| format!("expected list, got &{{{}}}", go_value(other))),
+                other => self.note(place, || format!("expected list, got &{{{}}}", go_value(other))),
             },
             Form::Map(map) => match value {
-                Value::Object(fields) => self.fields(map, fields),
+                Value::Object(fields) => self.fields(map, fields, place),
                 Value::Null => {}
-                other => self.note(|| format!("expected map, got &{{{}}}", go_value(other))),
+                other => self.note(place, || format!("expected map, got &{{{}}}", go_value(other))),
             },
         }
     }
 
-    fn scalar(&mut self, scalar: Scalar, value: &Value) {
+    fn scalar(&mut self, scalar: Scalar, value: &Value, place: &Place<'_>) {
         match (scalar, value) {
             (_, Value::Null)
             | (Scalar::Numeric, Value::Number(_))
@@ -112,58 +156,54 @@ impl Walk {
             | (Scalar::Boolean, Value::Bool(_))
             | (Scalar::Any, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {}
             (Scalar::Numeric, other) => {
-                self.note(|| format!("expected numeric (int or float), got {}", go_type(other)));
+                self.note(place, || format!("expected numeric (int or float), got {}", go_type(other)));
             }
-            (Scalar::Text, other) => {
-                self.note(|| format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(other)));
+            (Scalar::Text, other) => self
+                .note(place, || format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(other))),
+            (Scalar::Boolean, other) => {
+                self.note(place, || format!("expected boolean, got &{{{}}}", go_value(other)));
             }
-            (Scalar::Boolean, other) => self.note(|| format!("expected boolean, got &{{{}}}", go_value(other))),
-            (Scalar::Any, other) => self.note(|| format!("expected any scalar, got &{{{}}}", go_value(other))),
+            (Scalar::Any, other) => self.note(place, || format!("expected any scalar, got &{{{}}}", go_value(other))),
         }
     }
 
-    fn items(&mut self, list: &List, items: &[Value]) {
+    fn items(&mut self, list: &List, items: &[Value], place: &Place<'_>) {
+        let elements: Result<Vec<_>, _> =
+            items.iter().enumerate().map(|(i, item)| element_of(list, item).map_err(|error| (i, error))).collect();
+        // Upstream looks no further than the first item that cannot be told from others.
+        let (elements, broken) = match elements {
+            Ok(elements) => (elements, None),
+            Err((i, error)) => {
+                let before = items.iter().take(i).filter_map(|item| element_of(list, item).ok());
+                (before.collect(), Some((i, error)))
+            }
+        };
         let mut seen = BTreeSet::new();
-        for (i, item) in items.iter().enumerate() {
-            let element = match list.merge {
-                ListMerge::Atomic => PathElement::Index(i64::try_from(i).unwrap_or(i64::MAX)),
-                ListMerge::Set | ListMerge::Map(_) => match element_of(list, item) {
-                    Ok(element) => element,
-                    Err(error) => {
-                        self.note(|| format!("element {i}: {error}"));
-                        return;
-                    }
-                },
-            };
-            if !list.is_atomic() && self.duplicates == Duplicates::Refused && !seen.insert(element.clone()) {
-                self.note(|| format!("duplicate entries for key {element}"));
+        for (element, item) in elements.iter().zip(items) {
+            if self.duplicates == Duplicates::Refused && !seen.insert(element) {
+                self.note(place, || format!("duplicate entries for key {element}"));
             }
-            self.path.push(element);
-            self.value(&list.items, item);
-            self.path.pop();
+            self.value(&list.items, item, &place.inside(Step::Item(element)));
+        }
+        if let Some((i, error)) = broken {
+            self.note(place, || format!("element {i}: {error}"));
         }
     }
 
-    fn fields(&mut self, map: &types::Map, fields: &Map<String, Value>) {
+    fn fields(&mut self, map: &types::Map, fields: &Map<String, Value>, place: &Place<'_>) {
         for (name, value) in fields {
-            self.path.push(PathElement::Field(name.clone()));
-            let kind = map.field(name);
-            match kind {
-                Some(kind) => self.value(kind, value),
-                None => self.note(|| "field not declared in schema".to_owned()),
-            }
-            self.path.pop();
-            // Upstream looks no further in this map.
-            if kind.is_none() {
-                return;
+            let place = place.inside(Step::Field(name));
+            match map.field(name) {
+                Some(kind) => self.value(kind, value, &place),
+                // Upstream looks no further in this map.
+                None => return self.note(&place, || "field not declared in schema".to_owned()),
             }
         }
     }
 
-    fn note(&mut self, message: impl FnOnce() -> String) {
+    fn note(&mut self, place: &Place<'_>, message: impl FnOnce() -> String) {
         if self.errors.errors.len() < MAX_ERRORS && self.errors.bytes < MAX_ERROR_BYTES {
-            let path: String = self.path.iter().map(PathElement::to_string).collect();
-            let message = message();
+            let (path, message) = (place.to_string(), message());
             self.errors.bytes += path.len() + message.len();
             self.errors.errors.push(TypeError { path, message });
         }
