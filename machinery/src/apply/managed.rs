@@ -50,15 +50,15 @@ pub(super) struct Managed {
 }
 
 /// An entry as it is written, types checked and nothing else.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entry {
-    manager: String,
-    operation: String,
-    api_version: String,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Entry<'o> {
+    manager: &'o str,
+    operation: &'o str,
+    api_version: &'o str,
     time: Option<i64>,
-    fields_type: String,
-    fields: Option<Value>,
-    subresource: String,
+    fields_type: &'o str,
+    fields: Option<&'o Value>,
+    subresource: &'o str,
 }
 
 /// Why what stands in `managedFields` cannot be understood.
@@ -136,10 +136,10 @@ impl Manager {
 
 impl Managed {
     /// Understands entries.
-    pub(super) fn decode(entries: &[Entry]) -> Result<Self, ManagedFieldsError> {
+    pub(super) fn decode(entries: &[Entry<'_>]) -> Result<Self, ManagedFieldsError> {
         let mut managed = Self::default();
         for (i, entry) in entries.iter().enumerate() {
-            let operation = match entry.operation.as_str() {
+            let operation = match entry.operation {
                 "Apply" => Operation::Apply,
                 "Update" => Operation::Update,
                 _ => return Err(ManagedFieldsError::Operation),
@@ -147,19 +147,19 @@ impl Managed {
             if entry.api_version.is_empty() {
                 return Err(ManagedFieldsError::ApiVersion);
             }
-            match entry.fields_type.as_str() {
+            match entry.fields_type {
                 "FieldsV1" => {}
                 "" => return Err(ManagedFieldsError::NoFieldsType { entry: i }),
                 other => return Err(ManagedFieldsError::FieldsType { fields_type: go::quote(other), entry: i }),
             }
             let problem = |error: FieldsError| ManagedFieldsError::Fields { entry: i, problem: error.to_string() };
-            let fields = entry.fields.as_ref().map(fields_v1::from_json).transpose().map_err(problem)?;
-            let manager = Manager::new(&entry.manager, operation, &entry.api_version, &entry.subresource);
+            let fields = entry.fields.map(fields_v1::from_json).transpose().map_err(problem)?;
+            let manager = Manager::new(entry.manager, operation, entry.api_version, entry.subresource);
             match entry.time {
                 Some(time) => drop(managed.times.insert(manager.clone(), time)),
                 None => drop(managed.times.remove(&manager)),
             }
-            let owned = Owned { fields: fields.unwrap_or_default(), api_version: entry.api_version.clone() };
+            let owned = Owned { fields: fields.unwrap_or_default(), api_version: entry.api_version.to_owned() };
             managed.owners.insert(manager, owned);
         }
         Ok(managed)
@@ -208,12 +208,12 @@ pub(super) fn clear(object: &mut Object) {
 }
 
 /// The entries of an object; `None` if there is no list of them, or one that is not made of entries.
-pub(super) fn entries(object: &Object) -> Option<Vec<Entry>> {
+pub(super) fn entries(object: &Object) -> Option<Vec<Entry<'_>>> {
     object.metadata().get("managedFields")?.as_array()?.iter().map(Entry::read).collect()
 }
 
 /// Whether entries are a request to forget them all: none, or one that says nothing.
-pub(super) fn is_reset(entries: &[Entry]) -> bool {
+pub(super) fn is_reset(entries: &[Entry<'_>]) -> bool {
     match entries {
         [] => true,
         [only] => *only == Entry::default(),
@@ -223,16 +223,16 @@ pub(super) fn is_reset(entries: &[Entry]) -> bool {
 
 // === impl Entry ===
 
-impl Entry {
+impl<'o> Entry<'o> {
     pub(super) fn is_same_but_for_time(&self, other: &Self) -> bool {
-        Self { time: None, ..self.clone() } == Self { time: None, ..other.clone() }
+        Self { time: None, ..*self } == Self { time: None, ..*other }
     }
 
-    fn read(json: &Value) -> Option<Self> {
+    fn read(json: &'o Value) -> Option<Self> {
         let fields = json.as_object()?;
         let text = |name: &str| match fields.get(name) {
-            None | Some(Value::Null) => Some(String::new()),
-            Some(value) => value.as_str().map(str::to_owned),
+            None | Some(Value::Null) => Some(""),
+            Some(value) => value.as_str(),
         };
         let time = match fields.get("time") {
             None | Some(Value::Null) => None,
@@ -244,7 +244,7 @@ impl Entry {
             api_version: text("apiVersion")?,
             time,
             fields_type: text("fieldsType")?,
-            fields: fields.get("fieldsV1").filter(|fields| !fields.is_null()).cloned(),
+            fields: fields.get("fieldsV1").filter(|fields| !fields.is_null()),
             subresource: text("subresource")?,
         })
     }

@@ -11,7 +11,17 @@ use crate::go::GoNumber;
 
 /// Whether two values are the same.
 pub(super) fn same(left: &Value, right: &Value) -> bool {
-    order(left, right) == Ordering::Equal
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => numbers(left, right).is_eq(),
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
+        }
+        (left, right) => left == right,
+    }
 }
 
 /// Which value comes first.

@@ -204,11 +204,9 @@ impl Ownership<'_> {
             let Some(converted) = self.versions.convert(&merged, version, doing)? else { continue };
             merged = converted;
             let Some(converted) = self.versions.convert(&pruned, version, doing)? else { continue };
-            let kind = merged.kind;
-            let there = with_named_fields(kind, to_set(kind, &merged.value));
-            let kept = with_named_fields(kind, to_set(kind, &converted.value));
-            let kept = kept.union(with_named_fields(kind, FieldSet::union_of(&owned)));
-            pruned = merged.with(remove(kind, &merged.value, &there.difference(&kept)));
+            let owned = with_named_fields(merged.kind, FieldSet::union_of(&owned));
+            let gone = merged.fields().missing_from(converted.fields()).missing_from(&owned);
+            pruned = merged.with(remove(merged.kind, &merged.value, &gone));
         }
         Ok(pruned)
     }
@@ -216,10 +214,8 @@ impl Ownership<'_> {
 
 /// Puts back what was removed although it had not been applied: what nobody owns stays.
 fn with_unowned<'o>(merged: &Typed<'o>, pruned: &Typed<'o>, applied_then: &FieldSet) -> Typed<'o> {
-    let kind = merged.kind;
-    let kept = with_named_fields(kind, to_set(kind, &pruned.value));
-    let there = with_named_fields(kind, to_set(kind, &merged.value));
-    merged.with(remove(kind, &merged.value, &there.difference(&kept).intersection(applied_then)))
+    let gone = merged.fields().missing_from(pruned.fields()).intersection(applied_then);
+    merged.with(remove(merged.kind, &merged.value, &gone))
 }
 
 /// What a write changes, as owners see it.

@@ -166,6 +166,22 @@ impl FieldSet {
         self
     }
 
+    /// The same, where little is left.
+    pub(super) fn missing_from(&self, other: &Self) -> Self {
+        let mut rest = Self::default();
+        let mut others = Search(&other.nodes);
+        for node in &self.nodes {
+            match others.find(&node.element) {
+                None => rest.nodes.push(node.clone()),
+                Some(other) => {
+                    let below = node.below.missing_from(&other.below);
+                    rest.put_ref(&node.element, node.member && !other.member, below);
+                }
+            }
+        }
+        rest
+    }
+
     /// What is in this one and not in the other. A field that is taken away takes all below it with it.
     pub(super) fn recursive_difference(mut self, other: &Self) -> Self {
         let mut others = Search(&other.nodes);

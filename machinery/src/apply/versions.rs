@@ -3,11 +3,15 @@
 //! All versions of a kind have the same fields, up to what their schemas allow: an object is put into another version by
 //! changing its `apiVersion`.
 
+use std::cell::OnceCell;
 use std::ops::Deref;
 use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::reconcile::with_named_fields;
+use super::set::FieldSet;
+use super::to_set::to_set;
 use super::types::Type;
 use super::validate::{Duplicates, TypeErrors, validate};
 use crate::GroupVersion;
@@ -25,6 +29,8 @@ pub(super) struct Typed<'o> {
     pub(super) value: Held<'o>,
     pub(super) kind: &'o Type,
     version: &'o GroupVersion,
+    /// Looked for when they are asked for first.
+    fields: Rc<OnceCell<FieldSet>>,
 }
 
 /// A value that is only looked at: one that someone else has, or one that was made on the way.
@@ -93,7 +99,7 @@ impl Versions {
             fields.insert("apiVersion".to_owned(), version.to_string().into());
         }
         validate(kind, &value, Duplicates::Refused).map_err(|errors| VersionError::Misfit { doing, errors })?;
-        Ok(Some(Typed { value: Held::Shared(Rc::new(value)), kind, version }))
+        Ok(Some(Typed { value: Held::Shared(Rc::new(value)), kind, version, fields: Rc::default() }))
     }
 }
 
@@ -102,12 +108,18 @@ impl Versions {
 impl<'o> Typed<'o> {
     /// An object that was found to be of the type.
     pub(super) fn new(value: &'o Value, (version, kind): &'o (GroupVersion, Type)) -> Self {
-        Self { value: Held::Borrowed(value), kind, version }
+        Self { value: Held::Borrowed(value), kind, version, fields: Rc::default() }
     }
 
     /// Another object of the same version.
     pub(super) fn with(&self, value: Value) -> Self {
-        Self { value: Held::Shared(Rc::new(value)), kind: self.kind, version: self.version }
+        let value = Held::Shared(Rc::new(value));
+        Self { value, kind: self.kind, version: self.version, fields: Rc::default() }
+    }
+
+    /// The fields of the object, and all named ones above them.
+    pub(super) fn fields(&self) -> &FieldSet {
+        self.fields.get_or_init(|| with_named_fields(self.kind, to_set(self.kind, &self.value)))
     }
 }
 

@@ -193,6 +193,9 @@ func (r generator) run(s script, root m) script {
 			next.Subresource = "status"
 		}
 		switch {
+		case len(s.Steps) > 0 && r.chance(15):
+			next = s.Steps[len(s.Steps)-1]
+			next.Result, next.Error, next.Causes = nil, "", nil
 		case r.chance(40):
 			next.Operation, next.Force = "update", false
 			next.Object = r.object(root, version, 3)
@@ -211,7 +214,7 @@ func (r generator) run(s script, root m) script {
 				delete(next.Object["metadata"].(m), "uid")
 			}
 		}
-		next.Object["apiVersion"], next.Object["kind"] = group+"/"+version, kind
+		next.Object["apiVersion"], next.Object["kind"] = group+"/"+next.Version, kind
 		next.Object = decode(encode(next.Object))
 		if next.Operation == "apply" {
 			delete(next.Object["metadata"].(m), "managedFields")
