@@ -2,17 +2,20 @@
 
 use std::time::SystemTime;
 
-use bailiwick_machinery::{GroupVersion, Scope, Status};
-use bailiwick_registry::{Ctx, Error, Registry, ServedKind, Subresource, User};
+use bailiwick_machinery::metadata::MAX_FIELD_MANAGER_BYTES;
+use bailiwick_machinery::{GroupVersion, Scope, Status, go};
+use bailiwick_registry::{Ctx, Error, Registry, ServedKind, Subresource, Tracking, User};
 use bytes::Bytes;
+use http::header::USER_AGENT;
 use http::{HeaderMap, Response};
 
 use crate::body::Body;
-use crate::form::{Form, Subject};
+use crate::form::{Form, Subject, text};
 use crate::request::{Operation, Request};
 use crate::request_info::{RequestInfo, Verb};
 use crate::{respond, status};
 
+mod apply;
 mod create;
 mod decode;
 mod delete;
@@ -122,6 +125,18 @@ impl<'c> Call<'c> {
     /// The namespace that the path names; none where it means all.
     fn namespace(&self) -> Option<&'c str> {
         Some(self.request.info().namespace()).filter(|namespace| !namespace.is_empty())
+    }
+
+    /// Whom the fields belong to that this request sets: whoever it names, or else the program that sent it.
+    fn tracking(&self, field_manager: &str) -> Tracking {
+        let program = text(self.headers, USER_AGENT).split('/').next().unwrap_or_default();
+        let printable: String = program.chars().filter(|c| go::is_printable(*c)).collect();
+        let mut end = printable.len().min(MAX_FIELD_MANAGER_BYTES);
+        while !printable.is_char_boundary(end) {
+            end -= 1;
+        }
+        let name = [field_manager, printable.get(..end).unwrap_or_default(), "unknown"];
+        Tracking::Manager(name.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned())
     }
 
     /// The object's name in the path.

@@ -1,5 +1,6 @@
 //! What the registry's errors are on the wire: the one place where a reason becomes a status.
 
+use bailiwick_machinery::apply::ApplyError;
 use bailiwick_machinery::patch::{PatchError, PatchFailure};
 use bailiwick_machinery::{Cause, FieldError, FieldErrors, FieldPath, GroupKind, GroupResource, Reason, Status};
 use bailiwick_registry::Error;
@@ -26,6 +27,7 @@ pub(crate) fn of(error: &Error) -> Status {
         Error::Unfit { .. } => Status::bad_request(error.to_string()),
         Error::BadRequest(message) => Status::bad_request(message.as_str()),
         Error::Patch(error) => of_patch(error),
+        Error::Apply(error) => of_apply(error),
         Error::PatchedObject { patch, why } => {
             let mut errors = FieldErrors::default();
             errors.push(FieldError::invalid(FieldPath::new("patch"), patch.as_str(), why.as_str()));
@@ -55,6 +57,22 @@ fn of_patch(error: &PatchError) -> Status {
             status.details.causes.push(Cause { message: error.to_string(), ..Cause::default() });
             status
         }
+    }
+}
+
+fn of_apply(error: &ApplyError) -> Status {
+    match error {
+        ApplyError::WrongKind { .. } | ApplyError::ManagedFields => Status::bad_request(error.to_string()),
+        ApplyError::Conflicts(conflicts) => {
+            let mut status = Status::new(Reason::Conflict, error.to_string());
+            status.details.causes = conflicts.causes();
+            status
+        }
+        ApplyError::Applied { .. }
+        | ApplyError::Live { .. }
+        | ApplyError::Undecodable(_)
+        | ApplyError::Untracked(_)
+        | ApplyError::Version(_) => Status::new(Reason::Unknown, error.to_string()),
     }
 }
 

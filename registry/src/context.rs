@@ -51,10 +51,14 @@ impl Clock for SystemClock {
 impl Ctx<'_> {
     /// The time as objects state it: in whole seconds.
     pub fn timestamp(&self) -> String {
-        let seconds = match self.now.duration_since(UNIX_EPOCH) {
+        format_rfc3339(self.seconds()).unwrap_or_default()
+    }
+
+    /// Seconds since 1970.
+    pub fn seconds(&self) -> i64 {
+        match self.now.duration_since(UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
             Err(before) => -i64::try_from(before.duration().as_secs()).unwrap_or(i64::MAX),
-        };
-        format_rfc3339(seconds).unwrap_or_default()
+        }
     }
 }

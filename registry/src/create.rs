@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::read::failed;
 use crate::registry::Registry;
+use crate::update::Part;
 use crate::write::{WriteOptions, Written, to_served, to_stored};
 
 /// How many names are tried for an object that leaves its name to the server.
@@ -27,7 +28,8 @@ impl Registry {
         accepted: Accepted,
         options: &WriteOptions,
     ) -> Result<Written> {
-        let (object, mut warnings) = accepted.into_parts();
+        let (mut object, mut warnings) = accepted.into_parts();
+        options.tracking.track(ctx, kind, Part::Main, None, &mut object);
         warnings.extend(finalizer_warnings(&object, None));
         let generated = object.metadata().name().is_empty() && !object.metadata().generate_name().is_empty();
         for _ in 1..MAX_NAMES {
@@ -93,7 +95,7 @@ impl Registry {
 /// What the server alone decides about a new object.
 fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
     let metadata = object.metadata_mut();
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         metadata.remove(field);
     }
     if kind.kind().scope() == Scope::Cluster {

@@ -1,6 +1,7 @@
 //! Why an operation on objects was refused or failed: a reason, and what it is about. What it becomes on the wire is decided
 //! in one place, by whoever serves it.
 
+use bailiwick_machinery::apply::ApplyError;
 use bailiwick_machinery::patch::PatchError;
 use bailiwick_machinery::{FieldErrors, GroupKind, GroupResource};
 use bailiwick_storage as storage;
@@ -82,6 +83,9 @@ pub enum Error {
     /// A patch cannot be read, or does not fit the object.
     #[error(transparent)]
     Patch(PatchError),
+    /// What is applied does not fit the object there is, or its kind.
+    #[error(transparent)]
+    Apply(Box<ApplyError>),
     /// A patch fits, but what it makes is no object.
     #[error("the patch makes no object: {why}")]
     PatchedObject {

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bailiwick_machinery::apply::FieldManager;
 use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::{
@@ -77,6 +78,8 @@ pub struct ServedKind {
     head: Bytes,
     /// The head of the version in which objects are stored.
     stored_head: Bytes,
+    /// Who owns which fields, in this version.
+    fields: Arc<FieldManager>,
 }
 
 /// Why a descriptor is no kind. Native kinds are checked by a test.
@@ -261,7 +264,8 @@ impl ServedKind {
         let serve = |(version, served): (usize, &Version)| {
             let gvk = served.group_version.kind(kind.names.kind.clone());
             let head = encoded::head(&gvk);
-            Self { kind: kind.clone(), version, gvk, head, stored_head: stored_head.clone() }
+            let fields = Arc::new(field_manager(kind, &gvk, served));
+            Self { kind: kind.clone(), version, gvk, head, stored_head: stored_head.clone(), fields }
         };
         kind.versions.iter().enumerate().map(serve).collect()
     }
@@ -306,6 +310,11 @@ impl ServedKind {
         &self.stored_head
     }
 
+    /// Who owns which fields of its objects.
+    pub fn fields(&self) -> &FieldManager {
+        &self.fields
+    }
+
     /// The key of an object. Only a name that no object can have has none.
     pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<Key, KeyError> {
         match self.kind.scope {
@@ -321,6 +330,15 @@ impl ServedKind {
             None => Ok(self.kind.keys.all().clone()),
         }
     }
+}
+
+/// Owners may have written in any version.
+fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldManager {
+    let others = kind.versions.iter().filter(|other| other.group_version != own.group_version);
+    let manager = others.fold(FieldManager::new(gvk.clone(), &own.schema), |manager, other| {
+        manager.with_version(other.group_version.clone(), &other.schema)
+    });
+    if kind.status { manager.with_status() } else { manager }
 }
 
 // === impl SelectableField ===

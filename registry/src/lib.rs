@@ -34,4 +34,4 @@ pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};
 pub use watch::{ObjectWatch, WatchBatch, WatchEvent, WatchFrom};
-pub use write::{WriteOptions, Written};
+pub use write::{Tracking, WriteOptions, Written};

@@ -1,5 +1,6 @@
 //! Changing an object.
 
+use bailiwick_machinery::apply::keep_timestamps;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, Object};
 use bailiwick_storage::{self as storage, Key, Store, Txn};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::read::not_found;
 use crate::registry::Registry;
-use crate::write::{Current, MAX_ATTEMPTS, Retry, Written, contended, modified, to_served, to_stored};
+use crate::write::{Current, MAX_ATTEMPTS, Retry, Tracking, Written, contended, modified, to_served, to_stored};
 
 /// How an object is changed.
 #[derive(Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct Update<'u> {
     pub part: Part,
     /// What becomes of the object there is. Called again if the object was changed by someone else meanwhile.
     pub change: &'u Change<'u>,
+    /// Whom the fields belong to that it sets.
+    pub tracking: &'u Tracking,
     /// Whether nothing shall be stored.
     pub dry_run: bool,
 }
@@ -132,6 +135,7 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     let old = &current.object;
     let (mut new, mut warnings) = (update.change)(old)?.into_parts();
     check_version(kind, &new, old)?;
+    update.tracking.track(ctx, kind, update.part, Some(old), &mut new);
     match update.part {
         Part::Main => keep_status(kind, &mut new, old),
         Part::Status => keep_all_but_status(&mut new, old),
@@ -145,6 +149,7 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     }
     kind.validate_update(update.part, &new, old)?;
     warnings.extend(finalizer_warnings(&new, Some(old)));
+    keep_timestamps(old, &mut new);
     let stored = to_stored(kind, &new)?;
     if was_waiting_to_go(&new) {
         let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
@@ -183,7 +188,9 @@ fn keep_status(kind: &ServedKind, new: &mut Object, old: &Object) {
 
 fn keep_all_but_status(new: &mut Object, old: &Object) {
     let status = new.fields_mut().remove("status");
+    let owners = new.metadata().get("managedFields").cloned();
     *new = old.clone();
+    keep(new, "managedFields", owners.as_ref());
     match status {
         Some(status) => drop(new.fields_mut().insert("status".to_owned(), status)),
         None => drop(new.fields_mut().remove("status")),
@@ -192,7 +199,7 @@ fn keep_all_but_status(new: &mut Object, old: &Object) {
 
 /// What an update cannot change, whatever the client sends.
 fn keep_system_metadata(new: &mut Object, old: &Object) {
-    for field in ["creationTimestamp", "generation", "selfLink", "managedFields"] {
+    for field in ["creationTimestamp", "generation", "selfLink"] {
         keep(new, field, old.metadata().get(field));
     }
     if new.metadata().uid().is_empty() {

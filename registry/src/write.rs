@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use bailiwick_machinery::Object;
+use bailiwick_machinery::apply::Writer;
 use bailiwick_machinery::decode::FieldValidation;
 use bailiwick_storage::cache::Object as CachedObject;
 use bailiwick_storage::{self as storage, At, Key, MAX_VALUE_BYTES, Store};
 use bytes::Bytes;
 
+use crate::context::Ctx;
 use crate::encoded::{self, Encoded};
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::read::{encoded, failed, not_found};
 use crate::registry::Registry;
+use crate::update::Part;
 
 /// How often a write begins anew because others were faster, before it is given up.
 pub(crate) const MAX_ATTEMPTS: usize = 100;
@@ -26,6 +29,39 @@ pub struct WriteOptions {
     pub validation: FieldValidation,
     /// What was found while the object was read: fields that are there twice.
     pub problems: Vec<String>,
+    /// Who writes, as far as the ownership of fields goes.
+    pub tracking: Tracking,
+}
+
+/// Whom the fields belong to that a write sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tracking {
+    /// This field manager.
+    Manager(String),
+    /// The object says so already: it is the result of an apply.
+    Done,
+}
+
+// === impl Tracking ===
+
+impl Default for Tracking {
+    fn default() -> Self {
+        Self::Manager("unknown".to_owned())
+    }
+}
+
+impl Tracking {
+    /// Says in `new` who owns its fields. A write does not fail because that cannot be said.
+    pub(crate) fn track(&self, ctx: &Ctx<'_>, kind: &ServedKind, part: Part, live: Option<&Object>, new: &mut Object) {
+        let Self::Manager(manager) = self else { return };
+        let subresource = match part {
+            Part::Main => "",
+            Part::Status => "status",
+        };
+        let writer = Writer { manager, subresource, time: ctx.seconds() };
+        // After an error the object has no owners, as upstream has it.
+        let _ = kind.fields().track_update(live, new, writer);
+    }
 }
 
 /// What became of a write.

@@ -14,7 +14,8 @@ impl Call<'_> {
     pub(super) async fn create(self, kind: &ServedKind) -> Answer {
         let form = self.form(Subject::Object)?;
         let options = CreateOptions::parse(self.request.query())?;
-        let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation)?;
+        let tracking = self.tracking(&options.field_manager);
+        let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;
         self.check_namespace(kind, &mut accepted)?;
         let written = self.registry.create(&self.ctx(), kind, accepted, &write).await.map_err(refuse)?;

@@ -3,7 +3,7 @@
 use bailiwick_machinery::decode::{self, DecodeError, FieldValidation};
 use bailiwick_machinery::media::{MediaType, content_type};
 use bailiwick_machinery::{GroupVersion, GroupVersionKind, Object, Reason, Scope, Status, go};
-use bailiwick_registry::{Accepted, ServedKind, WriteOptions};
+use bailiwick_registry::{Accepted, ServedKind, Tracking, WriteOptions};
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
@@ -24,6 +24,7 @@ impl Call<'_> {
         gvk: &GroupVersionKind,
         dry_run: bool,
         validation: FieldValidation,
+        tracking: Tracking,
     ) -> Result<(Object, WriteOptions), Box<Status>> {
         let media_type = content_type(text(self.headers, CONTENT_TYPE), &READ)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
@@ -31,7 +32,7 @@ impl Call<'_> {
         let (mut object, duplicates) = decoded.map_err(|error| undecodable(gvk, &error, self.body))?;
         check_kind(&mut object, gvk, self.body)?;
         let problems = decode::problems(&duplicates);
-        Ok((object, WriteOptions { dry_run, validation, problems }))
+        Ok((object, WriteOptions { dry_run, validation, problems, tracking }))
     }
 
     /// Puts the object into the namespace of the path, or refuses it.

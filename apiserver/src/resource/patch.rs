@@ -1,4 +1,4 @@
-//! Changing parts of an object, by JSON patch or merge patch.
+//! Changing parts of an object, by JSON patch or merge patch. Applying one is a file of its own.
 
 use bailiwick_machinery::media::patch_type;
 use bailiwick_machinery::patch::{JsonPatch, MergePatch, PatchError};
@@ -14,7 +14,8 @@ use crate::respond;
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
-const ACCEPTED: [&str; 2] = [JSON_PATCH, MERGE_PATCH];
+const APPLY: &str = "application/apply-patch+yaml";
+const ACCEPTED: [&str; 3] = [JSON_PATCH, MERGE_PATCH, APPLY];
 
 /// A patch that was read.
 enum Patch {
@@ -29,6 +30,9 @@ impl Call<'_> {
         let patch_type = patch_type(text(self.headers, CONTENT_TYPE), &ACCEPTED)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
         self.check_named()?;
+        if patch_type == APPLY {
+            return self.apply(kind, part, query).await;
+        }
         let form = self.form(Subject::Object)?;
         let options = query.options(PatchKind::Other)?;
         // Whether there is an object to patch is told before whether the patch is one.
@@ -37,6 +41,7 @@ impl Call<'_> {
             dry_run: options.dry_run,
             validation: options.field_validation,
             problems: patch.as_ref().map(Patch::problems).unwrap_or_default(),
+            tracking: self.tracking(&options.field_manager),
         };
         let change = |old: &Object| {
             let patched = patch.as_ref().map_err(Clone::clone).and_then(|patch| patch.apply(old));
@@ -46,7 +51,7 @@ impl Call<'_> {
             self.check_namespace(kind, &mut accepted).map_err(|status| Error::BadRequest(status.message))?;
             Ok(accepted)
         };
-        let update = Update { part, change: &change, dry_run: options.dry_run };
+        let update = Update { part, change: &change, tracking: &write.tracking, dry_run: options.dry_run };
         let namespace = self.namespace().unwrap_or_default();
         let written = self.registry.update(&self.ctx(), kind, namespace, self.name(), update).await.map_err(refuse)?;
         with_warnings(respond::object(&form, StatusCode::OK, kind, &written.object), &written.warnings)

@@ -30,20 +30,24 @@ impl<'c> Call<'c> {
                 Ok(respond::value(&form, StatusCode::OK, object.as_value()))
             }
             Operation::Create(_) if offers(SubresourceVerb::Create) => {
-                let CreateOptions { dry_run, field_validation, .. } = CreateOptions::parse(self.request.query())?;
+                let CreateOptions { dry_run, field_validation, field_manager } =
+                    CreateOptions::parse(self.request.query())?;
                 let form = self.plain_form()?;
-                let (object, options) =
-                    self.decode(&group_version.kind(subresource.kind()), dry_run, field_validation)?;
+                let gvk = group_version.kind(subresource.kind());
+                let tracking = self.tracking(&field_manager);
+                let (object, options) = self.decode(&gvk, dry_run, field_validation, tracking)?;
                 let answer = subresource.create(call, SubresourceBody { object, options }).await.map_err(refuse)?;
                 let mut response = respond::value(&form, StatusCode::CREATED, answer.object.as_value());
                 respond::warn(&mut response, &answer.warnings);
                 Ok(response)
             }
             Operation::Update(_) if offers(SubresourceVerb::Update) => {
-                let UpdateOptions { dry_run, field_validation, .. } = UpdateOptions::parse(self.request.query())?;
+                let UpdateOptions { dry_run, field_validation, field_manager } =
+                    UpdateOptions::parse(self.request.query())?;
                 let form = self.plain_form()?;
-                let (object, options) =
-                    self.decode(&group_version.kind(subresource.kind()), dry_run, field_validation)?;
+                let gvk = group_version.kind(subresource.kind());
+                let tracking = self.tracking(&field_manager);
+                let (object, options) = self.decode(&gvk, dry_run, field_validation, tracking)?;
                 let answer = subresource.update(call, SubresourceBody { object, options }).await.map_err(refuse)?;
                 let mut response = respond::value(&form, StatusCode::OK, answer.object.as_value());
                 respond::warn(&mut response, &answer.warnings);

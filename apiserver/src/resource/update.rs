@@ -16,12 +16,13 @@ impl Call<'_> {
         self.check_named()?;
         let form = self.form(Subject::Object)?;
         let options = UpdateOptions::parse(self.request.query())?;
-        let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation)?;
+        let tracking = self.tracking(&options.field_manager);
+        let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;
         self.check_name(accepted.object())?;
         self.check_namespace(kind, &mut accepted)?;
         let change = |old: &Object| check_uid(kind, accepted.object(), old).map(|()| accepted.clone());
-        let update = Update { part, change: &change, dry_run: options.dry_run };
+        let update = Update { part, change: &change, tracking: &write.tracking, dry_run: options.dry_run };
         let namespace = self.namespace().unwrap_or_default();
         let written = self.registry.update(&self.ctx(), kind, namespace, self.name(), update).await.map_err(refuse)?;
         with_warnings(respond::object(&form, StatusCode::OK, kind, &written.object), &written.warnings)

@@ -107,7 +107,12 @@ impl Subresource for Groups {
         Self::check_name(&call, kind, &body.object)?;
         let name = body.object.metadata().name().to_owned();
         let change = |_: &Object| kind.accept(body.object.clone(), &body.options);
-        let update = Update { part: Part::Main, change: &change, dry_run: body.options.dry_run };
+        let update = Update {
+            part: Part::Main,
+            change: &change,
+            tracking: &body.options.tracking,
+            dry_run: body.options.dry_run,
+        };
         answer(kind, call.registry.update(call.ctx, kind, "", &name, update).await?)
     }
 }

@@ -1,5 +1,5 @@
 use bailiwick_machinery::Object;
-use bailiwick_registry::{DeleteOptions, Part, Update, WatchFrom, WriteOptions};
+use bailiwick_registry::{DeleteOptions, Part, Tracking, Update, WatchFrom, WriteOptions};
 use bailiwick_storage::At;
 use serde_json::{Value, json};
 
@@ -33,12 +33,14 @@ async fn one_object_in_two_groups() {
 
     // What is unchanged is so through either.
     let keep = |_: &mut Object| ();
-    let update = Update { part: Part::Main, change: &edited(alias, &keep), dry_run: false };
+    let update =
+        Update { part: Part::Main, change: &edited(alias, &keep), tracking: &Tracking::default(), dry_run: false };
     let kept = world.registry.update(&world.ctx(), alias, "default", "w", update).await.unwrap();
     assert_eq!(kept.object, made);
 
     let grow = |w: &mut Object| drop(w.fields_mut().insert("spec".to_owned(), json!({"size": 2})));
-    let update = Update { part: Part::Main, change: &edited(alias, &grow), dry_run: false };
+    let update =
+        Update { part: Part::Main, change: &edited(alias, &grow), tracking: &Tracking::default(), dry_run: false };
     world.registry.update(&world.ctx(), alias, "default", "w", update).await.unwrap();
     assert_eq!(world.get("default", "w").await.unwrap().as_value()["spec"]["size"], 2);
     world.registry.delete(&world.ctx(), alias, "default", "w", &DeleteOptions::default()).await.unwrap();

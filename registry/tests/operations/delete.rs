@@ -2,7 +2,8 @@ use bailiwick_machinery::Object;
 use bailiwick_machinery::metadata::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN};
 use bailiwick_machinery::watch::EventType;
 use bailiwick_registry::{
-    DeleteOptions, Deleted, Error, ListRequest, Part, Preconditions, PropagationPolicy, Selection, Update, WatchFrom,
+    DeleteOptions, Deleted, Error, ListRequest, Part, Preconditions, PropagationPolicy, Selection, Tracking, Update,
+    WatchFrom,
 };
 use bailiwick_storage::At;
 use serde_json::{Value, json};
@@ -77,7 +78,12 @@ async fn the_last_finalizer_is_not_removed_in_a_dry_run() {
     world.create(held("w", &["example.dev/a"])).await;
     world.delete("default", "w", &DeleteOptions::default()).await.unwrap();
     let release = |w: &mut Object| w.set_finalizers(&[]);
-    let update = Update { part: Part::Main, change: &edited(&world.widgets, &release), dry_run: true };
+    let update = Update {
+        part: Part::Main,
+        change: &edited(&world.widgets, &release),
+        tracking: &Tracking::default(),
+        dry_run: true,
+    };
     world.registry.update(&world.ctx(), &world.widgets, "default", "w", update).await.unwrap();
     assert_eq!(finalizers(&world.get("default", "w").await.unwrap()), ["example.dev/a"]);
     world.patch("default", "w", release).await.unwrap();

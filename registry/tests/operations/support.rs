@@ -11,7 +11,8 @@ use bailiwick_machinery::watch::EventType;
 use bailiwick_machinery::{GroupVersion, NameRule, Object, Scope};
 use bailiwick_registry::{
     Accepted, Ctx, DeleteOptions, Deleted, Error, Kind, List, ListRequest, Names, ObjectWatch, Part, Registry, Result,
-    SelectableField, Selection, ServedKind, Update, User, Version, WatchEvent, WatchFrom, WriteOptions, Written, kinds,
+    SelectableField, Selection, ServedKind, Tracking, Update, User, Version, WatchEvent, WatchFrom, WriteOptions,
+    Written, kinds,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::testing::SimDisk;
@@ -138,7 +139,7 @@ impl World {
         part: Part,
         change: &bailiwick_registry::Change<'_>,
     ) -> Result<Object> {
-        let update = Update { part, change, dry_run: false };
+        let update = Update { part, change, tracking: &Tracking::default(), dry_run: false };
         let written = self.registry.update(&self.ctx(), &self.widgets, namespace, name, update).await?;
         Ok(self.decode(written))
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bailiwick_machinery::Object;
-use bailiwick_registry::{Error, Part, Update};
+use bailiwick_registry::{Error, Part, Tracking, Update};
 use serde_json::{Value, json};
 
 use super::support::{World, edited, invalid, version, widget};
@@ -117,7 +117,12 @@ async fn a_dry_run_tells_what_would_be_and_stores_nothing() {
     let world = World::start().await;
     let made = world.create(widget("default", "w", 1)).await;
     let grow = |w: &mut Object| set(w, "spec", json!({"size": 2}));
-    let update = Update { part: Part::Main, change: &edited(&world.widgets, &grow), dry_run: true };
+    let update = Update {
+        part: Part::Main,
+        change: &edited(&world.widgets, &grow),
+        tracking: &Tracking::default(),
+        dry_run: true,
+    };
     let written = world.registry.update(&world.ctx(), &world.widgets, "default", "w", update).await.unwrap();
     let would_be = world.decode(written);
     assert_eq!((size(&would_be), would_be.metadata().generation()), (2, 2));

@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use bailiwick_machinery::decode::{Decoded, FieldValidation, from_json};
 use bailiwick_machinery::{Object, Scope};
 use bailiwick_registry::{
-    Ctx, DeleteOptions, Deleted, Encoded, Error, ListRequest, Part, Registry, Selection, ServedKind, Update, User,
-    WriteOptions, kinds,
+    Ctx, DeleteOptions, Deleted, Encoded, Error, ListRequest, Part, Registry, Selection, ServedKind, Tracking, Update,
+    User, WriteOptions, kinds,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::{At, Metrics};
@@ -77,7 +77,7 @@ impl Site {
         self.find(kind, &made).await;
 
         let same = |old: &Object| kind.accept(old.clone(), &options);
-        let update = Update { part: Part::Main, change: &same, dry_run: false };
+        let update = Update { part: Part::Main, change: &same, tracking: &Tracking::default(), dry_run: false };
         let updated = self.registry.update(&ctx, kind, &namespace, &name, update).await;
         assert_eq!(updated.expect("it may be what it is").object, written, "it was changed by no change");
 
@@ -88,7 +88,7 @@ impl Site {
                 new.set_finalizers(&[]);
                 kind.accept(new, &options)
             };
-            let update = Update { part: Part::Main, change: &finish, dry_run: false };
+            let update = Update { part: Part::Main, change: &finish, tracking: &Tracking::default(), dry_run: false };
             self.registry.update(&ctx, kind, &namespace, &name, update).await.expect("its finalizers may go");
         }
         let gone = self.registry.get(kind, &namespace, &name, At::Latest).await;
