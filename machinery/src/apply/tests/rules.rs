@@ -168,3 +168,19 @@ fn many_owners_of_many_fields() {
     widgets().track_update(Some(&live), &mut emptied, by("last")).unwrap();
     assert_eq!(entries(&emptied).unwrap_or_default().len(), 0);
 }
+
+#[test]
+fn a_manager_is_called_as_its_client_if_it_has_no_name() {
+    for (field_manager, user_agent, name) in [
+        ("a", "kubectl/v1", "a"),
+        ("", "kubectl/v1.36 (linux)", "kubectl"),
+        ("", "no slash", "no slash"),
+        ("", "a\u{200b}b\nc/", "abc"),
+        ("", "", ""),
+        ("", "/x", ""),
+    ] {
+        assert_eq!(manager_name(field_manager, user_agent), name);
+    }
+    assert_eq!(manager_name("", &"a".repeat(129)).len(), 128);
+    assert_eq!(manager_name("", &format!("{}éa", "a".repeat(127))).len(), 127);
+}
