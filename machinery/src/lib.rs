@@ -3,6 +3,7 @@
 //! Everything here is a function of its arguments. There is no I/O, no async, no clock and no randomness, and nothing
 //! here knows of storage or of HTTP connections.
 
+pub mod apply;
 pub mod decode;
 pub mod discovery;
 pub mod encode;

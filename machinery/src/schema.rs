@@ -193,6 +193,14 @@ impl Schema {
         }
     }
 
+    /// Whether there may be fields that are not named, with any value; `None` if nothing is said of it.
+    pub fn allows_additional(&self) -> Option<bool> {
+        match self.0.additional {
+            Additional::Allowed(allowed) => Some(allowed),
+            Additional::Unset | Additional::Schema(_) => None,
+        }
+    }
+
     /// The schema of the items of a list.
     pub fn items(&self) -> Option<&Self> {
         self.0.items.as_ref()
@@ -241,6 +249,11 @@ impl Schema {
     /// Whether the value is a whole number or text.
     pub fn is_int_or_string(&self) -> bool {
         self.0.int_or_string
+    }
+
+    /// What a text or a number stands for, as it is written; empty if nothing is said of it.
+    pub fn format(&self) -> &str {
+        self.rules().and_then(|rules| rules.format.as_deref()).unwrap_or_default()
     }
 
     /// What the field is for.
