@@ -5,17 +5,21 @@ use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bailiwick_machinery::Status;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http::HeaderMap;
-use http::header::CONTENT_ENCODING;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
 /// The most bytes of a request's body.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
+
+/// How long a client that has announced too much may pause before it is told so.
+const SKIP_PAUSE: Duration = Duration::from_millis(500);
 
 /// The body of an answer.
 pub struct Body(Content);
@@ -103,8 +107,8 @@ impl http_body::Body for Body {
 }
 
 /// Reads the body of a request, which must be short enough and as it is: no encoding is undone, because a few bytes could
-/// become very many. A body that is announced as too long is read up to the limit all the same: a client that is still
-/// writing would otherwise see a broken connection instead of the answer.
+/// become very many. What is too long is read up to the limit before it is refused: a client that is still writing would
+/// otherwise see a broken connection instead of the answer.
 pub(crate) async fn read<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Box<Status>>
 where
     B: http_body::Body<Data = Bytes>,
@@ -116,6 +120,11 @@ where
         return Err(Box::new(Status::new(bailiwick_machinery::Reason::UnsupportedMediaType, message)));
     }
     let mut body = std::pin::pin!(body);
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+        skip(body).await;
+        return Err(too_large());
+    }
     let mut first = None;
     let mut more = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -137,6 +146,17 @@ where
         }
     }
     Ok(if more.is_empty() { first.unwrap_or_default() } else { more.freeze() })
+}
+
+/// Takes what comes of a body that will be refused, up to the limit or until nothing comes for a while.
+async fn skip<B: http_body::Body<Data = Bytes>>(mut body: Pin<&mut B>) {
+    let mut skipped = 0;
+    while skipped <= MAX_BODY_BYTES {
+        match tokio::time::timeout(SKIP_PAUSE, body.frame()).await {
+            Ok(Some(Ok(frame))) => skipped += frame.data_ref().map_or(0, Bytes::len),
+            Ok(Some(Err(_)) | None) | Err(_) => return,
+        }
+    }
 }
 
 fn too_large() -> Box<Status> {

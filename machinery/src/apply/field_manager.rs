@@ -88,19 +88,14 @@ impl FieldManager {
     #[must_use]
     pub fn with_version(mut self, version: GroupVersion, schema: &Schema) -> Self {
         self.versions.add(version, Type::of_kind(schema));
-        self
+        if self.main_reset.is_empty() { self } else { self.with_status() }
     }
 
     /// For a kind whose status is written on its own: a write of the object does not change the status, and one of the
-    /// status changes nothing else. To be called after [`FieldManager::with_version`].
+    /// status changes nothing else.
     #[must_use]
     pub fn with_status(mut self) -> Self {
         self.main_reset = BTreeMap::from([(self.api_version.clone(), FieldSet::of_fields(&[&["status"]]))]);
-        let all_but_status = |kind: &Type| {
-            let named = kind.atom().map.iter().flat_map(|map| map.fields.keys());
-            let named = named.map(String::as_str).chain(["metadata", "spec"]).filter(|name| *name != "status");
-            named.fold(FieldSet::default(), |all, name| all.union(FieldSet::of_fields(&[&[name]])))
-        };
         let resets = self.versions.iter().map(|(version, kind)| (version.to_string(), all_but_status(kind)));
         self.status_reset = resets.collect();
         self
@@ -202,6 +197,7 @@ impl FieldManager {
                 managed.times.insert(manager, writer.time);
                 object
             }
+            // Nothing has changed: it keeps its time. (What is applied has a kind, so that it cannot be nothing at all.)
             Some(Err(_)) | None => live.clone(),
         };
         Ok((object, managed))
@@ -292,6 +288,13 @@ impl From<Failure> for ApplyError {
             Failure::Conflicts(conflicts) => Self::Conflicts(Conflicts::new(&conflicts)),
         }
     }
+}
+
+/// The fields of an object that have names, but the status.
+fn all_but_status(kind: &Type) -> FieldSet {
+    let named = kind.atom().map.iter().flat_map(|map| map.fields.keys()).map(String::as_str);
+    let paths: Vec<[&str; 1]> = named.chain(["spec"]).filter(|name| *name != "status").map(|name| [name]).collect();
+    FieldSet::of_fields(&paths.iter().map(<[&str; 1]>::as_slice).collect::<Vec<_>>())
 }
 
 /// Who owns what before an update: as the client says, or else as it was.

@@ -18,6 +18,7 @@ use crate::object::Object;
 use crate::schema::Schema;
 use crate::{GroupVersion, go};
 
+mod properties;
 mod rules;
 
 /// What `tests/oracle/apply` has recorded from upstream.

@@ -34,7 +34,7 @@ async fn nested_bodies() {
     target.post("aliases of aliases", YAML, format!("a0: &a0 [x]\n{aliases}"), &[400]).await;
     target.post("an alias of itself", YAML, "a: &a [*a]\n", &[400]).await;
     let anchors: String = (0..100_000).map(|number| format!("- &a{number} x\n")).collect();
-    target.post("anchors", YAML, anchors, &[400]).await;
+    target.post("anchors", YAML, anchors, &[413]).await;
     target.end().await;
 }
 
