@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use bailiwick_machinery::metadata::MAX_FIELD_MANAGER_BYTES;
-use bailiwick_machinery::{GroupVersion, Scope, Status, go};
+use bailiwick_machinery::apply::manager_name;
+use bailiwick_machinery::{GroupVersion, Scope, Status};
 use bailiwick_registry::{Ctx, Error, Registry, ServedKind, Subresource, Tracking, User};
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -129,14 +129,7 @@ impl<'c> Call<'c> {
 
     /// Whom the fields belong to that this request sets: whoever it names, or else the program that sent it.
     fn tracking(&self, field_manager: &str) -> Tracking {
-        let program = text(self.headers, USER_AGENT).split('/').next().unwrap_or_default();
-        let printable: String = program.chars().filter(|c| go::is_printable(*c)).collect();
-        let mut end = printable.len().min(MAX_FIELD_MANAGER_BYTES);
-        while !printable.is_char_boundary(end) {
-            end -= 1;
-        }
-        let name = [field_manager, printable.get(..end).unwrap_or_default(), "unknown"];
-        Tracking::Manager(name.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned())
+        Tracking::Manager(manager_name(field_manager, text(self.headers, USER_AGENT)).into_owned())
     }
 
     /// The object's name in the path.

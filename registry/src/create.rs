@@ -29,6 +29,7 @@ impl Registry {
         options: &WriteOptions,
     ) -> Result<Written> {
         let (mut object, mut warnings) = accepted.into_parts();
+        forget_past(&mut object);
         options.tracking.track(ctx, kind, Part::Main, None, &mut object);
         warnings.extend(finalizer_warnings(&object, None));
         let generated = object.metadata().name().is_empty() && !object.metadata().generate_name().is_empty();
@@ -92,12 +93,17 @@ impl Registry {
     }
 }
 
+/// Drops what a new object cannot have, before anyone owns it.
+fn forget_past(object: &mut Object) {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+        object.metadata_mut().remove(field);
+    }
+}
+
 /// What the server alone decides about a new object.
 fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
     let metadata = object.metadata_mut();
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
-        metadata.remove(field);
-    }
+    metadata.remove("resourceVersion");
     if kind.kind().scope() == Scope::Cluster {
         metadata.remove("namespace");
     }
