@@ -25,6 +25,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
 use self::documents::Documents;
 use self::encodings::Encodings;
+use crate::form::text;
 
 /// The encodings of discovery, the first one for those who do not care.
 const OFFERED: [MediaType; 3] = [MediaType::Json, MediaType::Yaml, MediaType::Protobuf];
@@ -71,16 +72,16 @@ impl Discovery {
     pub fn answer(&self, path: &str, headers: &HeaderMap, pretty: Option<bool>) -> Option<Response<Bytes>> {
         let path = path.strip_suffix('/').unwrap_or(path);
         let encodings = self.by_path.get(path)?;
-        let accept = text(headers, &ACCEPT);
+        let accept = text(headers, ACCEPT);
         let layout = |negotiated: &Negotiated| {
-            let wanted = pretty.unwrap_or_else(|| media::is_pretty("", text(headers, &USER_AGENT)));
+            let wanted = pretty.unwrap_or_else(|| media::is_pretty("", text(headers, USER_AGENT)));
             if wanted || negotiated.pretty { Layout::Pretty } else { Layout::Compact }
         };
         if path == ROOT
             && let Ok(negotiated) = media::negotiate(accept, &OFFERED, Endpoint::Discovery)
             && negotiated.transform == Transform::ApiGroupDiscoveryList
         {
-            let known = text(headers, &IF_NONE_MATCH);
+            let known = text(headers, IF_NONE_MATCH);
             return Some(self.aggregated.answer(negotiated.media_type, layout(&negotiated), known));
         }
         Some(match media::negotiate(accept, &OFFERED, Endpoint::Plain) {
@@ -143,9 +144,5 @@ fn insert(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
 }
 
 /// The first value of a header that can be read, as Go takes it.
-fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h str {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests;

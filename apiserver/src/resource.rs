@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use bailiwick_machinery::apply::manager_name;
 use bailiwick_machinery::{GroupVersion, Scope, Status};
-use bailiwick_registry::{Ctx, Error, Registry, ServedKind, Subresource, Tracking, User};
+use bailiwick_registry::{Ctx, Error, Part, Registry, ServedKind, Subresource, Tracking, User};
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Response};
@@ -96,9 +96,9 @@ impl<'c> Call<'c> {
             Operation::Get(options) => self.get(kind, options).await,
             Operation::List(options) => self.list(kind, options).await,
             Operation::Watch(options) => self.watch(kind, options).await,
-            Operation::Create(_) => self.create(kind).await,
-            Operation::Update(_) => self.update(kind, bailiwick_registry::Part::Main).await,
-            Operation::Patch(query) => self.patch(kind, bailiwick_registry::Part::Main, query).await,
+            Operation::Create(options) => self.create(kind, options).await,
+            Operation::Update(options) => self.update(kind, Part::Main, options).await,
+            Operation::Patch(query) => self.patch(kind, Part::Main, query).await,
             Operation::Delete(query) => self.delete(kind, query).await,
             Operation::DeleteCollection(list, query) => self.delete_collection(kind, list, query).await,
             Operation::Other => Err(self.not_supported(kind)),
@@ -108,8 +108,8 @@ impl<'c> Call<'c> {
     async fn status(self, kind: &ServedKind) -> Answer {
         match self.request.operation()? {
             Operation::Get(options) => self.get(kind, options).await,
-            Operation::Update(_) => self.update(kind, bailiwick_registry::Part::Status).await,
-            Operation::Patch(query) => self.patch(kind, bailiwick_registry::Part::Status, query).await,
+            Operation::Update(options) => self.update(kind, Part::Status, options).await,
+            Operation::Patch(query) => self.patch(kind, Part::Status, query).await,
             _ => Err(self.not_supported(kind)),
         }
     }

@@ -73,7 +73,7 @@ impl ServedKind {
     }
 
     /// Notes what is wrong with an object that takes the place of another.
-    pub(crate) fn validate_update(&self, part: Part, object: &Object, old: &Object) -> Result<()> {
+    pub(crate) fn validate_update<'o>(&self, part: Part, object: &'o Object, old: &'o Object) -> Result<()> {
         let mut errors = FieldErrors::default();
         validate_object_metadata_update(object, old, &mut errors);
         let schema = &self.version().schema;
@@ -85,9 +85,10 @@ impl ServedKind {
                 self.kind().rules().validate_update(object, old, &mut errors);
             }
             Part::Status => {
-                if let (Some(schema), status @ Value::Object(_)) = (schema.property("status"), status(object)) {
+                let status = |object: &'o Object| object.fields().get("status");
+                if let (Some(schema), Some(new @ Value::Object(_))) = (schema.property("status"), status(object)) {
                     let path = FieldPath::new("status");
-                    schema::validate_update(schema, &status, &self::status(old), &path, &mut errors);
+                    schema::validate_update(schema, new, status(old).unwrap_or(&Value::Null), &path, &mut errors);
                 }
             }
         }
@@ -121,10 +122,6 @@ impl ServedKind {
             errors,
         })
     }
-}
-
-fn status(object: &Object) -> Value {
-    object.fields().get("status").cloned().unwrap_or(Value::Null)
 }
 
 /// What was found while the object was read. YAML's problems come together, and are warned of one by one.

@@ -33,9 +33,10 @@ impl Registry {
         options.tracking.track(ctx, kind, Part::Main, None, &mut object);
         warnings.extend(finalizer_warnings(&object, None));
         let generated = object.metadata().name().is_empty() && !object.metadata().generate_name().is_empty();
-        for _ in 1..MAX_NAMES {
+        let tries_before_last = if generated { MAX_NAMES - 1 } else { 0 };
+        for _ in 0..tries_before_last {
             match self.create_named(ctx, kind, object.clone(), generated, options.dry_run).await {
-                Err(Error::AlreadyExists { .. }) if generated => {}
+                Err(Error::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(object) => return Ok(Written { object, warnings }),
             }

@@ -39,6 +39,18 @@ pub enum Part {
     Status,
 }
 
+// === impl Part ===
+
+impl Part {
+    /// As field managers and paths name it; empty for the object itself.
+    pub fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+        }
+    }
+}
+
 /// What to do with a changed object.
 enum Plan {
     /// Nothing: it is as it was.

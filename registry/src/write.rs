@@ -54,11 +54,7 @@ impl Tracking {
     /// Says in `new` who owns its fields. A write does not fail because that cannot be said.
     pub(crate) fn track(&self, ctx: &Ctx<'_>, kind: &ServedKind, part: Part, live: Option<&Object>, new: &mut Object) {
         let Self::Manager(manager) = self else { return };
-        let subresource = match part {
-            Part::Main => "",
-            Part::Status => "status",
-        };
-        let writer = Writer { manager, subresource, time: ctx.seconds() };
+        let writer = Writer { manager, subresource: part.subresource(), time: ctx.seconds() };
         // After an error the object has no owners, as upstream has it.
         let _ = kind.fields().track_update(live, new, writer);
     }

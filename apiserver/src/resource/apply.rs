@@ -118,10 +118,7 @@ impl Application<'_> {
                 "Incorrect version specified in apply patch. Specified patch version: {found}, expected: {wanted}"
             )));
         }
-        let subresource = match self.part {
-            Part::Main => "",
-            Part::Status => "status",
-        };
+        let subresource = self.part.subresource();
         let writer = Writer { manager: &self.options.field_manager, subresource, time: self.time };
         let options = ApplyOptions { writer, force: self.options.force };
         let merged = self.kind.fields().apply(live, &self.applied, options);

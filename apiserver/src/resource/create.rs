@@ -11,9 +11,8 @@ use crate::respond;
 // === impl Call ===
 
 impl Call<'_> {
-    pub(super) async fn create(self, kind: &ServedKind) -> Answer {
+    pub(super) async fn create(self, kind: &ServedKind, options: CreateOptions) -> Answer {
         let form = self.form(Subject::Object)?;
-        let options = CreateOptions::parse(self.request.query())?;
         let tracking = self.tracking(&options.field_manager);
         let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;

@@ -44,8 +44,8 @@ impl Call<'_> {
             tracking: self.tracking(&options.field_manager),
         };
         let change = |old: &Object| {
-            let patched = patch.as_ref().map_err(Clone::clone).and_then(|patch| patch.apply(old));
-            let patched = patched.map_err(Error::Patch)?;
+            let patched =
+                || patch.as_ref().map_err(Clone::clone).and_then(|patch| patch.apply(old)).map_err(Error::Patch);
             let mut accepted = accept_patched(kind, patched, &write)?;
             self.check_name(accepted.object()).map_err(|status| Error::BadRequest(status.message))?;
             self.check_namespace(kind, &mut accepted).map_err(|status| Error::BadRequest(status.message))?;
@@ -58,14 +58,24 @@ impl Call<'_> {
     }
 }
 
-/// Makes an object of what a patch made. What is none is shown as a whole: the patch alone does not tell what is wrong.
-fn accept_patched(kind: &ServedKind, patched: Object, write: &WriteOptions) -> Result<Accepted, Error> {
-    let json = String::from_utf8_lossy(&encode::to_json(patched.as_value())).into_owned();
+/// Makes an object of what a patch makes. What is none is shown as a whole: the patch alone does not tell what is wrong.
+fn accept_patched(
+    kind: &ServedKind,
+    patch: impl Fn() -> Result<Object, Error>,
+    write: &WriteOptions,
+) -> Result<Accepted, Error> {
+    let json = |patched: &Object| String::from_utf8_lossy(&encode::to_json(patched.as_value())).into_owned();
+    let patched = patch()?;
     if patched.kind().is_empty() {
+        let json = json(&patched);
         return Err(Error::PatchedObject { why: format!("Object 'Kind' is missing in '{json}'"), patch: json });
     }
     kind.accept(patched, write).map_err(|error| match error {
-        Error::Unfit { why, .. } => Error::PatchedObject { patch: json, why },
+        // Made again, rather than written out for every patch that is good.
+        Error::Unfit { why, .. } => match patch() {
+            Ok(patched) => Error::PatchedObject { patch: json(&patched), why },
+            Err(error) => error,
+        },
         other => other,
     })
 }

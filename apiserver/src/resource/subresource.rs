@@ -29,9 +29,8 @@ impl<'c> Call<'c> {
                 let object = subresource.get(call).await.map_err(refuse)?;
                 Ok(respond::value(&form, StatusCode::OK, object.as_value()))
             }
-            Operation::Create(_) if offers(SubresourceVerb::Create) => {
-                let CreateOptions { dry_run, field_validation, field_manager } =
-                    CreateOptions::parse(self.request.query())?;
+            Operation::Create(options) if offers(SubresourceVerb::Create) => {
+                let CreateOptions { dry_run, field_validation, field_manager } = options;
                 let form = self.plain_form()?;
                 let gvk = group_version.kind(subresource.kind());
                 let tracking = self.tracking(&field_manager);
@@ -41,9 +40,8 @@ impl<'c> Call<'c> {
                 respond::warn(&mut response, &answer.warnings);
                 Ok(response)
             }
-            Operation::Update(_) if offers(SubresourceVerb::Update) => {
-                let UpdateOptions { dry_run, field_validation, field_manager } =
-                    UpdateOptions::parse(self.request.query())?;
+            Operation::Update(options) if offers(SubresourceVerb::Update) => {
+                let UpdateOptions { dry_run, field_validation, field_manager } = options;
                 let form = self.plain_form()?;
                 let gvk = group_version.kind(subresource.kind());
                 let tracking = self.tracking(&field_manager);

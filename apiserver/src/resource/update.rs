@@ -12,10 +12,9 @@ use crate::respond;
 // === impl Call ===
 
 impl Call<'_> {
-    pub(super) async fn update(self, kind: &ServedKind, part: Part) -> Answer {
+    pub(super) async fn update(self, kind: &ServedKind, part: Part, options: UpdateOptions) -> Answer {
         self.check_named()?;
         let form = self.form(Subject::Object)?;
-        let options = UpdateOptions::parse(self.request.query())?;
         let tracking = self.tracking(&options.field_manager);
         let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;

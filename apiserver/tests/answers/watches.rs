@@ -55,7 +55,7 @@ async fn a_watch_from_a_version_tells_what_happened_since_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_no_longer_kept_ends_the_watch_with_an_event() {
+async fn no_version_of_a_new_store_is_too_old() {
     let site = Site::open().await;
     let events = site.get(&format!("{CLAIMS}?watch=1&resourceVersion=1&timeoutSeconds=1")).await.events();
     // A new store keeps everything, so that nothing is too old; nothing has happened either.
