@@ -57,6 +57,9 @@ impl Watcher {
 
     /// The next events. May be dropped and called again without losing any. After an error the watch is over.
     pub async fn next(&mut self) -> Result<Delivery> {
+        // Events may be ready for long: without this, a task that reads nothing else would never give up its thread, and
+        // could not be cancelled.
+        tokio::task::coop::consume_budget().await;
         loop {
             // Marked as seen before looking: what comes after this line is noticed below.
             self.news.as_mut().ok_or(Error::Closed)?.mark_unchanged();
