@@ -3,6 +3,7 @@
 //! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
 //! authorized, executed and audited.
 
+mod authorization;
 mod body;
 mod continue_token;
 mod discovery;
@@ -37,7 +38,7 @@ pub use options::{
 pub use query::Query;
 pub use request::{MAX_TARGET_BYTES, Operation, Part, Request, RequestError};
 pub use request_info::{RequestInfo, Verb};
-pub use server::{Server, ServerOptions};
+pub use server::{Server, ServerOptions, ServerParts};
 pub use tls::{
     CaPool, CaPoolError, CertificateError, ClientCertificate, FileError, IdentityError, Tls, TlsError, TlsFiles, Trust,
 };

@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{self, MediaType};
-use bailiwick_machinery::{GroupResource, Reason, Status};
-use bailiwick_registry::{Clock, Registry, SystemClock, User};
+use bailiwick_machinery::{Reason, Status};
+use bailiwick_registry::{Authorizer, Clock, Registry, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::authorization::authorize;
 use crate::body::{self, Body};
 use crate::discovery::Discovery;
 use crate::form::Form;
@@ -34,8 +35,6 @@ use crate::resource::{self, Answer, Call};
 use crate::respond;
 use crate::version::ServerVersion;
 
-/// Members may do everything.
-const MASTERS: &str = "system:masters";
 /// What anyone may ask, so that whoever starts and stops servers needs no identity.
 const ALWAYS_ALLOWED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// The longest `Audit-ID` that is taken over from a client.
@@ -50,13 +49,26 @@ pub struct ServerOptions {
     pub min_watch_duration: Duration,
     /// How often a watch tells how far it has come.
     pub bookmark_every: Duration,
+}
+
+/// What a server is made of.
+pub struct ServerParts {
+    /// The kinds and their objects.
+    pub registry: Arc<Registry>,
+    /// How it is.
+    pub health: Health,
+    /// Who says what users may do.
+    pub authorizer: Arc<dyn Authorizer>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// Cancelled to end its watches.
+    pub shutdown: CancellationToken,
 }
 
 /// Answers requests.
 pub struct Server {
     registry: Arc<Registry>,
+    authorizer: Arc<dyn Authorizer>,
     watches: Watches,
     discovery: Discovery,
     openapi: OpenApi,
@@ -74,7 +86,6 @@ impl Default for ServerOptions {
             request_timeout: Duration::from_secs(60),
             min_watch_duration: Duration::from_secs(1_800),
             bookmark_every: Duration::from_secs(60),
-            clock: Arc::new(SystemClock),
         }
     }
 }
@@ -82,23 +93,24 @@ impl Default for ServerOptions {
 // === impl Server ===
 
 impl Server {
-    /// A server of what the registry holds. Cancelling `shutdown` ends its watches.
-    pub fn new(registry: Arc<Registry>, health: Health, options: &ServerOptions, shutdown: CancellationToken) -> Self {
+    /// A server of what the registry holds.
+    pub fn new(parts: ServerParts, options: &ServerOptions) -> Self {
         let watches = Watches {
-            shutdown,
+            shutdown: parts.shutdown,
             min_duration: options.min_watch_duration,
             bookmark_every: options.bookmark_every,
             begun: AtomicUsize::new(0),
         };
         Self {
-            discovery: Discovery::new(&registry),
-            openapi: OpenApi::new(registry.served()),
-            health,
+            discovery: Discovery::new(&parts.registry),
+            openapi: OpenApi::new(parts.registry.served()),
+            health: parts.health,
             version: ServerVersion::new(),
-            registry,
+            registry: parts.registry,
+            authorizer: parts.authorizer,
             watches,
             request_timeout: options.request_timeout,
-            clock: options.clock.clone(),
+            clock: parts.clock,
         }
     }
 
@@ -152,7 +164,7 @@ impl Server {
             return response;
         }
         let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
-        if let Err(status) = authorize(user, &request) {
+        if let Err(status) = authorize(&*self.authorizer, user, request.info()).await {
             return refuse(&status);
         }
         let limit = match self.time_limit(&request) {
@@ -245,34 +257,6 @@ impl Server {
         let answer = if readable { self.health.answer(request.info().path(), request.query()).await } else { None };
         Some(answer?.map(Body::from))
     }
-}
-
-/// Whether the user may do this: administrators may do everything, and nobody else anything.
-fn authorize(user: &User, request: &Request) -> Result<(), Box<Status>> {
-    if user.groups.iter().any(|group| group == MASTERS) {
-        return Ok(());
-    }
-    let info = request.info();
-    let verb = info.verb().as_str();
-    if !info.is_resource_request() {
-        let why = format!("User \"{}\" cannot {verb} path \"{}\"", user.name, info.path());
-        return Err(Box::new(Status::new(Reason::Forbidden, format!("forbidden: {why}"))));
-    }
-    let resource = match info.subresource() {
-        "" => info.resource().to_owned(),
-        subresource => format!("{}/{subresource}", info.resource()),
-    };
-    let place = match info.namespace() {
-        "" => "at the cluster scope".to_owned(),
-        namespace => format!("in the namespace \"{namespace}\""),
-    };
-    let why = format!(
-        "User \"{}\" cannot {verb} resource \"{resource}\" in API group \"{}\" {place}",
-        user.name,
-        info.api_group()
-    );
-    let resource = GroupResource::new(info.api_group().to_owned(), info.resource().to_owned());
-    Err(Box::new(Status::forbidden(&resource, info.name(), &why)))
 }
 
 /// The client's, or a new one.

@@ -5,8 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, Tls, Unhealthy};
-use bailiwick_registry::{KindError, Registry, kinds};
+use bailiwick_apiserver::{
+    Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Tls, Unhealthy,
+};
+use bailiwick_registry::{AllowGroup, Clock, KindError, Registry, SystemClock, kinds};
 use bailiwick_storage::{Metrics, Store};
 use tokio_util::sync::CancellationToken;
 
@@ -49,8 +51,15 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         min_watch_duration: parts.min_request_timeout,
         ..ServerOptions::default()
     };
-    let server = Server::new(registry, health, &options, parts.stopped);
-    Ok(Frontend::new(Arc::new(server), parts.tls, options.clock))
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let parts_of_server = ServerParts {
+        registry,
+        health,
+        authorizer: Arc::new(AllowGroup::MASTERS),
+        clock: clock.clone(),
+        shutdown: parts.stopped,
+    };
+    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.tls, clock))
 }
 
 async fn end_readiness(health: Health, stopping: CancellationToken) {

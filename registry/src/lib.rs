@@ -4,6 +4,7 @@
 //! the wire. One kind is one file in `kinds/` and one line in [`kinds::all`].
 
 mod accept;
+mod authorization;
 mod context;
 mod create;
 mod delete;
@@ -22,6 +23,10 @@ mod watch;
 mod write;
 
 pub use accept::Accepted;
+pub use authorization::{
+    AllowGroup, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision, Resource as ResourceAttributes,
+    Target as AuthorizationTarget,
+};
 pub use context::{Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};

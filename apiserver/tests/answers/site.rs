@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Body, Health, Server, ServerOptions};
-use bailiwick_registry::{Registry, User, kinds};
+use bailiwick_apiserver::{Body, Health, Server, ServerOptions, ServerParts};
+use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
 use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bytes::Bytes;
@@ -42,7 +42,14 @@ impl Site {
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
         let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
         let shutdown = CancellationToken::new();
-        let server = Server::new(Arc::new(registry), Health::new(), &options, shutdown.clone());
+        let parts = ServerParts {
+            registry: Arc::new(registry),
+            health: Health::new(),
+            authorizer: Arc::new(AllowGroup::MASTERS),
+            clock: Arc::new(SystemClock),
+            shutdown: shutdown.clone(),
+        };
+        let server = Server::new(parts, &options);
         Self { server, shutdown, _folder: folder }
     }
 
