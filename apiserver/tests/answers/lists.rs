@@ -52,6 +52,30 @@ async fn pages_make_up_the_list_as_it_was_when_the_first_was_read() {
     assert_eq!(page["metadata"].get("remainingItemCount"), None);
 }
 
+/// a page of a state that is forgotten is refused, with a token that goes on in the newest state.
+#[tokio::test]
+async fn a_forgotten_state_is_refused_with_a_token_to_go_on() {
+    let site = Site::open().await;
+    for name in ["a", "b", "d"] {
+        site.claim(name, json!({})).await;
+    }
+    let first = site.get(&format!("{CLAIMS}?limit=1")).await.json();
+    let version = first["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    site.claim("c", json!({})).await;
+    let site = site.without_a_past().await;
+
+    let exact = site.get(&format!("{CLAIMS}?resourceVersion={version}&resourceVersionMatch=Exact")).await;
+    assert_eq!((exact.code.as_u16(), &exact.json()["reason"]), (410, &json!("Expired")));
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let expired = site.get(&format!("{CLAIMS}?limit=1&continue={token}")).await;
+    assert_eq!(expired.code, 410);
+    let expired = expired.json();
+    assert_eq!(expired["reason"], "Expired");
+    let token = expired["metadata"]["continue"].as_str().unwrap();
+    let rest = site.get(&format!("{CLAIMS}?continue={token}")).await.json();
+    assert_eq!(names(&rest), ["b", "c", "d"]);
+}
+
 #[tokio::test]
 async fn labels_and_fields_select() {
     let site = Site::open().await;

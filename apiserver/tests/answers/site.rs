@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bailiwick_apiserver::{Body, Health, Server, ServerOptions, ServerParts};
 use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
-use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+use bailiwick_storage::{Metrics, Store};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -21,7 +21,8 @@ pub(crate) const ORGANIZATIONS: &str = "/apis/org.bailiwick.dev/v1alpha1/organiz
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) shutdown: CancellationToken,
-    _folder: tempfile::TempDir,
+    store: Arc<dyn Store>,
+    folder: tempfile::TempDir,
 }
 
 /// An answer that was read to its end.
@@ -40,7 +41,18 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
+        Self::over(store, folder, &options).await
+    }
+
+    /// The same, later: nothing is known any more of what was before now.
+    pub(crate) async fn without_a_past(self) -> Self {
+        let now = self.store.revision().await.unwrap();
+        self.store.compact(now).await.unwrap();
+        Self::over(self.store, self.folder, &ServerOptions::default()).await
+    }
+
+    async fn over(store: Arc<dyn Store>, folder: tempfile::TempDir, options: &ServerOptions) -> Self {
+        let registry = Registry::start(store.clone(), kinds::all().unwrap(), Metrics::default()).await.unwrap();
         let shutdown = CancellationToken::new();
         let parts = ServerParts {
             registry: Arc::new(registry),
@@ -49,8 +61,7 @@ impl Site {
             clock: Arc::new(SystemClock),
             shutdown: shutdown.clone(),
         };
-        let server = Server::new(parts, &options);
-        Self { server, shutdown, _folder: folder }
+        Self { server: Server::new(parts, options), shutdown, store, folder }
     }
 
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Response<Body> {

@@ -54,6 +54,27 @@ async fn a_watch_from_a_version_tells_what_happened_since_and_no_more() {
     assert_eq!(selected[1]["object"]["metadata"]["labels"]["tier"], "x", "as it was when it was last selected");
 }
 
+/// a client that comes back too late is told so in the stream, where informers look for it.
+#[tokio::test]
+async fn a_watch_from_a_forgotten_version_ends_with_an_error() {
+    let site = Site::open().await;
+    let first = site.claim("a", json!({})).await;
+    site.claim("b", json!({})).await;
+    let site = site.without_a_past().await;
+    let version = first["metadata"]["resourceVersion"].as_str().unwrap();
+    let answer = site.get(&format!("{CLAIMS}?watch=1&resourceVersion={version}&timeoutSeconds=5")).await;
+    assert_eq!(answer.code, 200);
+    let events = answer.events();
+    assert_eq!(told(&events), expected(&[("ERROR", "")]));
+    let status = &events[0]["object"];
+    assert_eq!(
+        (&status["kind"], &status["code"], &status["reason"]),
+        (&json!("Status"), &json!(410), &json!("Expired"))
+    );
+    let message = status["message"].as_str().unwrap();
+    assert!(message.starts_with(&format!("too old resource version: {version} (")), "{message}");
+}
+
 #[tokio::test]
 async fn no_version_of_a_new_store_is_too_old() {
     let site = Site::open().await;
