@@ -2,10 +2,11 @@
 
 use bailiwick_machinery::name::generated_name;
 use bailiwick_machinery::{Object, Scope};
-use bailiwick_storage::{self as storage, At, Store, Txn};
+use bailiwick_storage::{self as storage, At, Txn};
 use uuid::Uuid;
 
 use crate::accept::{Accepted, finalizer_warnings};
+use crate::admission::{Failure, Proposal};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
@@ -72,17 +73,22 @@ impl Registry {
         let (name, namespace) = (object.metadata().name().to_owned(), object.metadata().namespace().to_owned());
         let key = kind.key(&namespace, &name).map_err(|error| Error::BadRequest(error.to_string()))?;
         let stored = to_stored(kind, &object)?;
-        if dry_run {
-            let at = self.cache().get_object(&key, At::Latest).await;
-            return match at.map_err(|error| failed("create", kind, error))? {
-                (_, Some(_)) => Err(self.already_exists(kind, &namespace, &name).await),
-                (_, None) => to_served(kind, &name, &stored, None),
-            };
-        }
-        match self.cache().commit(Txn::new().create(key, stored.clone())).await {
-            Ok(revision) => to_served(kind, &name, &stored, Some(revision.get())),
-            Err(storage::Error::Conflict(_)) => Err(self.already_exists(kind, &namespace, &name).await),
-            Err(error) => Err(failed("create", kind, error)),
+        let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest };
+        let own = Txn::new().create(key.clone(), stored.clone());
+        match self.commit_admitted(ctx, proposal, &key, own, dry_run).await {
+            Ok(None) => {
+                let found = self.cache().get_object(&key, At::Latest).await;
+                match found.map_err(|error| failed("create", kind, error))? {
+                    (_, Some(_)) => Err(self.already_exists(kind, &namespace, &name).await),
+                    (_, None) => to_served(kind, &name, &stored, None),
+                }
+            }
+            Ok(Some(revision)) => to_served(kind, &name, &stored, Some(revision.get())),
+            Err(Failure::Commit(storage::Error::Conflict(_))) => {
+                Err(self.already_exists(kind, &namespace, &name).await)
+            }
+            Err(Failure::Commit(error)) => Err(failed("create", kind, error)),
+            Err(Failure::Refused(error)) => Err(error),
         }
     }
 

@@ -2,15 +2,17 @@
 
 use bailiwick_machinery::metadata::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN};
 use bailiwick_machinery::{GroupResource, Object};
-use bailiwick_storage::{Key, Store, Txn};
+use bailiwick_storage::{At, Key, Txn};
 use serde_json::Value;
 
+use crate::admission::{Failure, Proposal};
 use crate::context::Ctx;
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::read::{List, ListRequest, not_found};
 use crate::registry::Registry;
+use crate::update::Part;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, contended, to_served, to_stored};
 
 /// How to remove objects.
@@ -81,31 +83,54 @@ impl Registry {
                 current = newer;
                 continue;
             }
-            let seen = current.cached.revision();
-            let (txn, marked) = match planned? {
+            let carried_out = match planned? {
                 Plan::Keep => return Ok(Deleted::Waiting(current.encoded(kind)?)),
-                Plan::Remove => (Txn::new().delete(key.clone(), seen), None),
-                Plan::Mark(marked) => {
-                    let stored = to_stored(kind, &marked)?;
-                    (Txn::new().update(key.clone(), stored.clone(), seen), Some(stored))
-                }
+                Plan::Remove => self.remove(ctx, kind, &current, options).await,
+                Plan::Mark(marked) => self.mark(ctx, kind, &current, &marked, options).await,
             };
-            let committed = match options.dry_run {
-                true => Ok(seen),
-                false => self.cache().commit(txn).await,
-            };
-            match (committed, marked) {
-                (Ok(_), None) => return Ok(Deleted::Gone { uid: current.object.metadata().uid().to_owned() }),
-                (Ok(revision), Some(stored)) => {
-                    return to_served(kind, name, &stored, Some(revision.get())).map(Deleted::Waiting);
-                }
-                (Err(error), _) => match self.after_failure("delete", kind, &key, error).await? {
+            match carried_out {
+                Ok(deleted) => return Ok(deleted),
+                Err(Failure::Refused(error)) => return Err(error),
+                Err(Failure::Commit(error)) => match self.after_failure("delete", kind, &key, error).await? {
                     Retry::Again(newer) => current = *newer,
                     Retry::Gone => return Err(not_found(kind, name)),
                 },
             }
         }
         Err(contended(kind, name))
+    }
+
+    async fn remove(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        current: &Current,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Failure> {
+        let (key, seen) = (current.cached.key(), current.cached.revision());
+        let proposal = Proposal { kind, part: Part::Main, old: Some(&current.object), new: None, at: At::Latest };
+        let own = Txn::new().delete(key.clone(), seen);
+        self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?;
+        Ok(Deleted::Gone { uid: current.object.metadata().uid().to_owned() })
+    }
+
+    /// Marks the object as one that is to go.
+    async fn mark(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        current: &Current,
+        marked: &Object,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Failure> {
+        let (key, seen) = (current.cached.key(), current.cached.revision());
+        let stored = to_stored(kind, marked).map_err(Failure::Refused)?;
+        let old = Some(&current.object);
+        let proposal = Proposal { kind, part: Part::Main, old, new: Some(marked), at: At::Latest };
+        let own = Txn::new().update(key.clone(), stored.clone(), seen);
+        let revision = self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?.unwrap_or(seen);
+        let waiting = to_served(kind, key.name(), &stored, Some(revision.get()));
+        waiting.map(Deleted::Waiting).map_err(Failure::Refused)
     }
 
     /// Removes all objects that a list would show, and returns that list. Not all at once: who watches sees them go one

@@ -4,6 +4,7 @@
 //! the wire. One kind is one file in `kinds/` and one line in [`kinds::all`].
 
 mod accept;
+mod admission;
 mod authorization;
 mod context;
 mod create;
@@ -23,6 +24,7 @@ mod watch;
 mod write;
 
 pub use accept::Accepted;
+pub use admission::{Admission, Proposal};
 pub use authorization::{
     AllowGroup, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision, Resource as ResourceAttributes,
     Target as AuthorizationTarget,

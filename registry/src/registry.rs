@@ -7,6 +7,7 @@ use bailiwick_machinery::GroupVersion;
 use bailiwick_storage::cache::{Cache, CacheOptions};
 use bailiwick_storage::{self as storage, Metrics, Store};
 
+use crate::admission::Admission;
 use crate::extract::Extract;
 use crate::kind::{Kind, ServedKind};
 
@@ -15,6 +16,7 @@ pub struct Registry {
     kinds: Vec<Arc<Kind>>,
     served: Vec<ServedKind>,
     by_path: HashMap<String, usize>,
+    admissions: Vec<Box<dyn Admission>>,
     cache: Cache,
 }
 
@@ -29,7 +31,14 @@ impl Registry {
         let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
         let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
         let cache = Cache::start(store, options).await?;
-        Ok(Self { kinds, served, by_path, cache })
+        Ok(Self { kinds, served, by_path, admissions: Vec::new(), cache })
+    }
+
+    /// The same, with one more rule over objects. They are asked in the order in which they were added.
+    #[must_use]
+    pub fn with_admission(mut self, admission: impl Admission) -> Self {
+        self.admissions.push(Box::new(admission));
+        self
     }
 
     /// All kinds.
@@ -45,6 +54,10 @@ impl Registry {
     /// The kind that a path names.
     pub fn find(&self, group_version: &GroupVersion, plural: &str) -> Option<&ServedKind> {
         self.served.get(*self.by_path.get(&path(group_version, plural))?)
+    }
+
+    pub(crate) fn admissions(&self) -> &[Box<dyn Admission>] {
+        &self.admissions
     }
 
     pub(crate) fn cache(&self) -> &Cache {

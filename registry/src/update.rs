@@ -2,10 +2,12 @@
 
 use bailiwick_machinery::apply::keep_timestamps;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, Object};
-use bailiwick_storage::{self as storage, Key, Store, Txn};
+use bailiwick_storage::{At, Txn};
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::accept::{Accepted, finalizer_warnings};
+use crate::admission::{Failure, Proposal};
 use crate::context::Ctx;
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
@@ -56,7 +58,7 @@ enum Plan {
     /// Nothing: it is as it was.
     Keep,
     /// Store it.
-    Store(bytes::Bytes),
+    Store(Object, Bytes),
     /// Remove it: it was waiting for its last finalizer to go.
     Remove(Encoded),
 }
@@ -93,7 +95,7 @@ impl Registry {
                     continue;
                 }
             }
-            match self.carry_out(kind, &key, &current, plan, update.dry_run).await {
+            match self.carry_out(ctx, kind, &current, plan, update).await {
                 Ok(object) => return Ok(Written { object, warnings }),
                 Err(Failure::Refused(error)) => return Err(error),
                 Err(Failure::Commit(error)) => match self.after_failure("update", kind, &key, error).await? {
@@ -107,39 +109,29 @@ impl Registry {
 
     async fn carry_out(
         &self,
+        ctx: &Ctx<'_>,
         kind: &ServedKind,
-        key: &Key,
         current: &Current,
         plan: Plan,
-        dry_run: bool,
+        update: Update<'_>,
     ) -> Result<Encoded, Failure> {
-        let seen = current.cached.revision();
+        let (key, seen) = (current.cached.key(), current.cached.revision());
+        let proposal = |new| Proposal { kind, part: update.part, old: Some(&current.object), new, at: At::Latest };
         match plan {
             Plan::Keep => current.encoded(kind).map_err(Failure::Refused),
-            Plan::Store(stored) => {
-                let revision = match dry_run {
-                    true => seen,
-                    false => {
-                        let txn = Txn::new().update(key.clone(), stored.clone(), seen);
-                        self.cache().commit(txn).await.map_err(Failure::Commit)?
-                    }
-                };
+            Plan::Store(new, stored) => {
+                let own = Txn::new().update(key.clone(), stored.clone(), seen);
+                let committed = self.commit_admitted(ctx, proposal(Some(&new)), key, own, update.dry_run).await?;
+                let revision = committed.unwrap_or(seen);
                 to_served(kind, key.name(), &stored, Some(revision.get())).map_err(Failure::Refused)
             }
             Plan::Remove(last) => {
-                if !dry_run {
-                    self.cache().commit(Txn::new().delete(key.clone(), seen)).await.map_err(Failure::Commit)?;
-                }
+                let own = Txn::new().delete(key.clone(), seen);
+                self.commit_admitted(ctx, proposal(None), key, own, update.dry_run).await?;
                 Ok(last)
             }
         }
     }
-}
-
-/// Why a plan was not carried out.
-enum Failure {
-    Refused(Error),
-    Commit(storage::Error),
 }
 
 /// Decides what becomes of an object.
@@ -167,7 +159,10 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
         let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
         return Ok((Plan::Remove(last), warnings));
     }
-    let plan = if current.encoded(kind)?.is_stored_as(&stored) { Plan::Keep } else { Plan::Store(stored) };
+    let plan = match current.encoded(kind)?.is_stored_as(&stored) {
+        true => Plan::Keep,
+        false => Plan::Store(new, stored),
+    };
     Ok((plan, warnings))
 }
 

@@ -10,9 +10,9 @@ use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::watch::EventType;
 use bailiwick_machinery::{GroupVersion, NameRule, Object, Scope};
 use bailiwick_registry::{
-    Accepted, Ctx, DeleteOptions, Deleted, Error, Kind, List, ListRequest, Names, ObjectWatch, Part, Registry, Result,
-    SelectableField, Selection, ServedKind, Tracking, Update, User, Version, WatchEvent, WatchFrom, WriteOptions,
-    Written, kinds,
+    Accepted, Admission, Ctx, DeleteOptions, Deleted, Error, Kind, List, ListRequest, Names, ObjectWatch, Part,
+    Registry, Result, SelectableField, Selection, ServedKind, Tracking, Update, User, Version, WatchEvent, WatchFrom,
+    WriteOptions, Written, kinds,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::testing::SimDisk;
@@ -101,6 +101,11 @@ impl World {
         let widgets = registry.find(&GroupVersion::new(HOME, "v1"), "widgets").unwrap().clone();
         let user = User { name: "tester".to_owned(), ..User::default() };
         Self { registry, store, widgets, user, _folder: None }
+    }
+
+    /// The same, with one more rule over objects.
+    pub(super) fn with_admission(self, admission: impl Admission) -> Self {
+        Self { registry: self.registry.with_admission(admission), ..self }
     }
 
     pub(super) fn ctx(&self) -> Ctx<'_> {
