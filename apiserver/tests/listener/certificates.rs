@@ -62,6 +62,8 @@ async fn findings_last_as_long_as_the_connection() {
     for _ in 0..2 {
         let (mut requests, _connection) = server.http1().await;
         assert_eq!(text(requests.send_request(get("/count")).await).await, "0");
+        // The answer is here before the connection takes the next request.
+        requests.ready().await.unwrap();
         assert_eq!(text(requests.send_request(get("/count")).await).await, "1");
     }
 }
