@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
 use super::object::{Extract, Object};
-use super::ring::{ObjectEvent, Ring, RingBound};
+use super::ring::{News, ObjectEvent, Ring, RingBound};
 use super::snapshot::Snapshot;
 use super::term::Interner;
 use crate::fault::{Fault, Faults};
@@ -91,8 +91,8 @@ impl Core {
         &self.metrics
     }
 
-    /// Takes over what the store did next.
-    pub(super) fn apply(&self, maker: &mut Maker, batch: Batch) {
+    /// Takes over what the store did next. Gives the news, for whoever tells it to the watchers.
+    pub(super) fn apply(&self, maker: &mut Maker, batch: Batch) -> News {
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
         let through = batch.through;
         let events = maker.apply(&mut snapshot, batch);
@@ -101,7 +101,7 @@ impl Core {
         }
         let news = self.ring_mut().extend(events, through);
         self.publish(snapshot);
-        news.spread();
+        news
     }
 
     /// Replaces everything. Watchers that were open have fallen off.

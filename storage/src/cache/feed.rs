@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::PAGE;
 use super::core::{Core, Draft, Maker};
-use super::ring::{Ring, RingBound};
+use super::ring::{News, Ring, RingBound};
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::key::Prefix;
@@ -23,6 +24,10 @@ const FILL_ATTEMPTS: usize = 5;
 /// How long to wait after a failure, at first and at most.
 const BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
+/// How long watchers are left alone for each that was just woken, and for all together at most. Waking one takes some
+/// microseconds of its own and of whatever sends its events on, so this keeps it to a tenth of a processor or so.
+const REST_FOR_EACH: Duration = Duration::from_micros(50);
+const LONGEST_REST: Duration = Duration::from_millis(10);
 
 /// What feeds a cache.
 pub(super) struct Feed {
@@ -82,6 +87,7 @@ impl Feed {
 
     async fn follow(&mut self, core: &Core, watch: &mut dyn Watch, backoff: &mut Duration) -> Error {
         let progress_wanted = self.progress_wanted.clone();
+        let mut herald = Herald::new();
         loop {
             let batch = tokio::select! {
                 batch = watch.next() => batch,
@@ -89,13 +95,20 @@ impl Feed {
                     watch.request_progress();
                     continue;
                 }
+                () = herald.rest() => {
+                    herald.tell();
+                    continue;
+                }
             };
             match batch {
                 Ok(batch) => {
                     *backoff = BACKOFF;
-                    core.apply(&mut self.maker, batch);
+                    herald.hear(core.apply(&mut self.maker, batch));
                 }
-                Err(error) => return error,
+                Err(error) => {
+                    herald.tell();
+                    return error;
+                }
             }
         }
     }
@@ -152,6 +165,46 @@ impl Feed {
     }
 }
 
+/// Tells watchers what is new: at once, if it has not told any a moment ago. Waking a watcher costs more than an event does,
+/// so when events follow one another closely, each is woken once for several of them.
+struct Herald {
+    news: News,
+    /// Until when it rests.
+    until: Instant,
+}
+
+// === impl Herald ===
+
+impl Herald {
+    fn new() -> Self {
+        Self { news: News::default(), until: Instant::now() }
+    }
+
+    /// Takes in what is new.
+    fn hear(&mut self, news: News) {
+        self.news.merge(news);
+        if !self.news.is_empty() && Instant::now() >= self.until {
+            self.tell();
+        }
+    }
+
+    /// Tells all it has heard, and rests in proportion to how many had to be told.
+    fn tell(&mut self) {
+        let news = std::mem::take(&mut self.news);
+        let watchers = u32::try_from(news.watchers()).unwrap_or(u32::MAX);
+        news.spread();
+        self.until = Instant::now() + REST_FOR_EACH.saturating_mul(watchers).min(LONGEST_REST);
+    }
+
+    /// Waits until there is something to tell, and it may be told.
+    async fn rest(&self) {
+        match self.news.is_empty() {
+            true => std::future::pending().await,
+            false => tokio::time::sleep_until(self.until).await,
+        }
+    }
+}
+
 /// A watch that could not be opened.
 struct Ended(Error);
 
@@ -162,4 +215,57 @@ impl Watch for Ended {
     }
 
     fn request_progress(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::watch;
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::cache::ring::News;
+
+    /// News for so many watchers, and one of them.
+    fn news(watchers: usize) -> (News, Vec<watch::Receiver<()>>) {
+        let sender = Arc::new(watch::Sender::new(()));
+        let receivers = (0..watchers).map(|_| sender.subscribe()).collect();
+        (News::of(sender), receivers)
+    }
+
+    fn told(receivers: &mut [watch::Receiver<()>]) -> bool {
+        let told = receivers.iter().all(|receiver| receiver.has_changed().unwrap_or(true));
+        receivers.iter_mut().for_each(watch::Receiver::mark_unchanged);
+        told
+    }
+
+    /// Waking watchers costs more than events do: a single event is told at once, and who has just been woken gets what
+    /// follows closely together, after a rest that is short and shorter for few.
+    #[tokio::test(start_paused = true)]
+    async fn a_single_event_is_told_at_once_and_a_row_of_them_together() {
+        for (watchers, rest) in [(1, REST_FOR_EACH), (20, 20 * REST_FOR_EACH), (100_000, LONGEST_REST)] {
+            let mut herald = Herald::new();
+            let (first, mut ones) = news(watchers);
+            let (second, mut others) = news(1);
+            herald.hear(first);
+            assert!(told(&mut ones), "the first");
+            herald.hear(second);
+            assert!(!told(&mut others), "one that follows closely");
+            let began = Instant::now();
+            herald.rest().await;
+            // The clock of the runtime counts whole milliseconds.
+            assert!(began.elapsed() >= rest && began.elapsed() <= rest + Duration::from_millis(1), "{rest:?}");
+            herald.tell();
+            assert!(told(&mut others));
+            advance(LONGEST_REST).await;
+            let (late, mut ones) = news(watchers);
+            herald.hear(late);
+            assert!(told(&mut ones), "one that comes after a pause");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_heard_nothing_has_nothing_to_tell() {
+        let herald = Herald::new();
+        assert!(tokio::time::timeout(Duration::from_secs(60), herald.rest()).await.is_err());
+    }
 }

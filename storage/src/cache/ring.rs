@@ -75,6 +75,7 @@ struct WatchedRange {
 }
 
 /// Tells the watchers of some ranges that there is something new. Done once the ring is no longer held.
+#[derive(Default)]
 #[must_use]
 pub(super) struct News(Vec<Arc<watch::Sender<()>>>);
 
@@ -118,7 +119,7 @@ impl Ring {
 
     /// Adds all events up to `through`.
     pub(super) fn extend(&mut self, events: impl IntoIterator<Item = Arc<ObjectEvent>>, through: Revision) -> News {
-        let mut news = News(Vec::new());
+        let mut news = News::default();
         for event in events {
             self.bytes += event.bytes();
             let number = self.end();
@@ -270,9 +271,29 @@ impl WatchedRange {
 // === impl News ===
 
 impl News {
+    /// For the watchers of one range.
+    #[cfg(test)]
+    pub(super) fn of(range: Arc<watch::Sender<()>>) -> Self {
+        Self(vec![range])
+    }
+
     /// Tells it.
     pub(super) fn spread(self) {
         self.0.iter().for_each(|news| news.send_modify(|()| ()));
+    }
+
+    /// How many watchers it is for.
+    pub(super) fn watchers(&self) -> usize {
+        self.0.iter().map(|news| news.receiver_count()).sum()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds what else is new.
+    pub(super) fn merge(&mut self, other: Self) {
+        other.0.iter().for_each(|news| self.add(news));
     }
 
     fn add(&mut self, news: &Arc<watch::Sender<()>>) {
