@@ -22,11 +22,12 @@ mod write;
 use std::fmt;
 
 use crate::group::GroupVersionKind;
-use table::Message;
 
 pub use accept::TypeError;
 pub use read::ReadError;
 pub use write::WriteError;
+
+pub(crate) use table::{Field, FieldKind, Message, Shape};
 
 /// What the objects of one of Kubernetes' own kinds, or lists of them, consist of. Cheap to copy.
 #[derive(Clone, Copy)]
@@ -41,6 +42,10 @@ impl HostType {
     pub fn of(gvk: &GroupVersionKind) -> Option<Self> {
         let message = table::table().kind(&gvk.group_version().to_string(), &gvk.kind)?;
         Some(Self { message })
+    }
+
+    pub(crate) fn message(self) -> &'static Message {
+        self.message
     }
 
     /// The kinds there are: their `apiVersion` and `kind`.

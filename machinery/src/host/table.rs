@@ -153,6 +153,14 @@ impl Message {
         })
     }
 
+    /// The same, in capitals or not: merging strategically is less strict than reading.
+    pub(crate) fn field_ignoring_case(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find_map(|field| match field.inlined() {
+            Some(message) => message.field_ignoring_case(name),
+            None => field.name.eq_ignore_ascii_case(name).then_some(field),
+        })
+    }
+
     /// By its number on the wire.
     pub(crate) fn numbered(&self, number: u32) -> Option<&Field> {
         self.fields.iter().find(|field| field.number == number)
