@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{Body, Health, Server, ServerOptions};
-use bailiwick_registry::{Registry, User, kinds};
+use bailiwick_registry::{Kind, Registry, User, kinds};
 use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bytes::Bytes;
@@ -36,11 +36,21 @@ impl Site {
         Self::with(ServerOptions::default()).await
     }
 
+    /// With kinds of Kubernetes' own beside ours.
+    pub(crate) async fn standalone() -> Self {
+        let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
+        Self::serving(kinds, ServerOptions::default()).await
+    }
+
     pub(crate) async fn with(options: ServerOptions) -> Self {
+        Self::serving(kinds::all().unwrap(), options).await
+    }
+
+    async fn serving(kinds: Vec<Kind>, options: ServerOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
+        let registry = Registry::start(store, kinds, Metrics::default()).await.unwrap();
         let shutdown = CancellationToken::new();
         let server = Server::new(Arc::new(registry), Health::new(), &options, shutdown.clone());
         Self { server, shutdown, _folder: folder }
@@ -51,12 +61,18 @@ impl Site {
     }
 
     /// Asks, with headers as `name: value` lines, and reads the whole answer.
-    pub(crate) async fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.send(request.body(Full::from(body.to_owned())).unwrap()).await;
+        let response = self.send(request.body(Full::from(Bytes::copy_from_slice(body.as_ref()))).unwrap()).await;
         let (head, body) = response.into_parts();
         let body = tokio::time::timeout(Duration::from_secs(30), body.collect()).await.unwrap().unwrap().to_bytes();
         Answer { code: head.status, headers: head.headers, body }
@@ -67,15 +83,15 @@ impl Site {
     }
 
     pub(crate) async fn post(&self, target: &str, body: &Value) -> Answer {
-        self.ask("POST", target, &[("content-type", "application/json")], &body.to_string()).await
+        self.ask("POST", target, &[("content-type", "application/json")], body.to_string()).await
     }
 
     pub(crate) async fn put(&self, target: &str, body: &Value) -> Answer {
-        self.ask("PUT", target, &[("content-type", "application/json")], &body.to_string()).await
+        self.ask("PUT", target, &[("content-type", "application/json")], body.to_string()).await
     }
 
     pub(crate) async fn merge(&self, target: &str, body: &Value) -> Answer {
-        self.ask("PATCH", target, &[("content-type", "application/merge-patch+json")], &body.to_string()).await
+        self.ask("PATCH", target, &[("content-type", "application/merge-patch+json")], body.to_string()).await
     }
 
     pub(crate) async fn delete(&self, target: &str) -> Answer {
