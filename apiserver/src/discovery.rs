@@ -4,9 +4,12 @@
 //! /apis                 APIGroupList, or APIGroupDiscoveryList for those who ask for it
 //! /apis/<group>         APIGroup
 //! /apis/<group>/<version>   APIResourceList
+//! /api                  APIVersions, or APIGroupDiscoveryList for those who ask for it
+//! /api/<version>        APIResourceList
 //! ```
 //!
-//! There is no core group, and so nothing under `/api`: the only answer there that clients take for "none" is 404.
+//! Under `/api` is the group without a name, which is Kubernetes' oldest. Where none of its kinds is served there is
+//! nothing: the only answer there that clients take for "none" is 404.
 
 mod documents;
 mod encodings;
@@ -17,6 +20,7 @@ use std::collections::HashMap;
 use bailiwick_machinery::discovery::ApiGroupDiscoveryList;
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{self, Endpoint, MediaType, Negotiated, NotAcceptable, Transform};
+use bailiwick_machinery::openapi::root;
 use bailiwick_machinery::{Reason, Status, encode};
 use bailiwick_registry::Registry;
 use bytes::Bytes;
@@ -31,15 +35,17 @@ use crate::form::text;
 const OFFERED: [MediaType; 3] = [MediaType::Json, MediaType::Yaml, MediaType::Protobuf];
 
 const ROOT: &str = "/apis";
+const CORE_ROOT: &str = "/api";
 
 /// All documents of discovery.
 pub struct Discovery {
     /// By path, without a slash at the end.
     by_path: HashMap<String, Encodings>,
-    aggregated: Aggregated,
+    /// The documents that have everything in them, by path.
+    aggregated: HashMap<&'static str, Aggregated>,
 }
 
-/// The document that has everything in it.
+/// A document that has everything below a path in it.
 struct Aggregated {
     encodings: Encodings,
     etag: String,
@@ -55,11 +61,16 @@ impl Discovery {
         for group in &documents.groups.groups {
             by_path.insert(format!("{ROOT}/{}", group.name), Encodings::new(group));
         }
-        for version in &documents.versions {
-            by_path.insert(format!("{ROOT}/{}", version.group_version), Encodings::new(version));
+        for (version, resources) in &documents.versions {
+            by_path.insert(format!("/{}", root(version)), Encodings::new(resources));
         }
         by_path.insert(ROOT.to_owned(), Encodings::new(&documents.groups));
-        Self { by_path, aggregated: Aggregated::new(&documents.aggregated) }
+        let mut aggregated = HashMap::from([(ROOT, Aggregated::new(&documents.aggregated))]);
+        if let Some(core) = &documents.core {
+            by_path.insert(CORE_ROOT.to_owned(), Encodings::new(&core.versions));
+            aggregated.insert(CORE_ROOT, Aggregated::new(&core.aggregated));
+        }
+        Self { by_path, aggregated }
     }
 
     /// The paths of all documents.
@@ -77,12 +88,12 @@ impl Discovery {
             let wanted = pretty.unwrap_or_else(|| media::is_pretty("", text(headers, USER_AGENT)));
             if wanted || negotiated.pretty { Layout::Pretty } else { Layout::Compact }
         };
-        if path == ROOT
+        if let Some(aggregated) = self.aggregated.get(path)
             && let Ok(negotiated) = media::negotiate(accept, &OFFERED, Endpoint::Discovery)
             && negotiated.transform == Transform::ApiGroupDiscoveryList
         {
             let known = text(headers, IF_NONE_MATCH);
-            return Some(self.aggregated.answer(negotiated.media_type, layout(&negotiated), known));
+            return Some(aggregated.answer(negotiated.media_type, layout(&negotiated), known));
         }
         Some(match media::negotiate(accept, &OFFERED, Endpoint::Plain) {
             Ok(negotiated) => {

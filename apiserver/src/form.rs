@@ -6,15 +6,17 @@ use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{Endpoint, MediaType, Negotiated, Transform, is_pretty, negotiate, negotiate_stream};
 use bailiwick_machinery::table::IncludeObject;
 use bailiwick_machinery::{FieldError, FieldPath, MetaVersion, Reason, Status};
+use bailiwick_registry::ServedKind;
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
 
 use crate::query::Query;
 
-/// All encodings. Objects as they are come in the first two only: our kinds have no protobuf form of their own.
+/// All encodings. Objects as they are come in the first two only, unless their protobuf is known.
 const OFFERED: [MediaType; 3] = [MediaType::Json, MediaType::Yaml, MediaType::Protobuf];
 const PLAIN: [MediaType; 2] = [MediaType::Json, MediaType::Yaml];
 const OBJECTS: Endpoint<'_> = Endpoint::Resource { tables: true, plain: &PLAIN };
+const TYPED_OBJECTS: Endpoint<'_> = Endpoint::Resource { tables: true, plain: &OFFERED };
 
 /// The form of an answer.
 #[derive(Clone, Debug)]
@@ -55,15 +57,17 @@ pub(crate) enum Subject {
 impl Form {
     /// The form in which objects are wanted.
     pub(crate) fn of_objects(
+        kind: &ServedKind,
         subject: Subject,
         headers: &HeaderMap,
         query: &Query,
         now: SystemTime,
     ) -> Result<Self, Box<Status>> {
         let accept = text(headers, ACCEPT);
+        let endpoint = if kind.host_type().is_some() { TYPED_OBJECTS } else { OBJECTS };
         let negotiated = match subject {
-            Subject::Object | Subject::List => negotiate(accept, &OFFERED, OBJECTS),
-            Subject::Events => negotiate_stream(accept, &OFFERED, OBJECTS),
+            Subject::Object | Subject::List => negotiate(accept, &OFFERED, endpoint),
+            Subject::Events => negotiate_stream(accept, &OFFERED, endpoint),
         };
         let negotiated = negotiated.map_err(|error| not_acceptable(error.to_string()))?;
         let shape = shape(subject, negotiated.transform, query)?;

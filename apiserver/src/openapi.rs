@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! /openapi/v3                             where the documents are, with their hashes
-//! /openapi/v3/apis/<group>/<version>      the document of a group and version
+//! /openapi/v3/apis/<group>/<version>      the document of a group and version; that of the core group is `api/v1`
 //! /openapi/v2                             one document for everything
 //! ```
 //!
@@ -18,7 +18,7 @@ mod resources;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bailiwick_machinery::media::{self, Endpoint, MediaType};
-use bailiwick_machinery::openapi::{Info, v2, v3};
+use bailiwick_machinery::openapi::{Info, root, v2, v3};
 use bailiwick_machinery::{GroupVersion, encode};
 use bailiwick_registry::ServedKind;
 use bytes::Bytes;
@@ -66,16 +66,16 @@ impl OpenApi {
     pub(crate) fn new(served: &[ServedKind]) -> Self {
         let resources = resources::resources(served);
         let mut by_path = HashMap::new();
-        let mut root = BTreeMap::new();
+        let mut roots = BTreeMap::new();
         let versions: BTreeSet<&GroupVersion> = served.iter().map(|kind| &kind.version().group_version).collect();
         for version in versions {
-            let key = format!("apis/{version}");
+            let key = root(version);
             let document = Document::new(&v3(INFO, version, &resources));
             let url = format!("{ROOT}/{key}?hash={}", document.hash);
             by_path.insert(format!("{ROOT}/{key}"), document);
-            root.insert(key, json!({ "serverRelativeURL": url }));
+            roots.insert(key, json!({ "serverRelativeURL": url }));
         }
-        by_path.insert(ROOT.to_owned(), Document::new(&json!({ "paths": root })));
+        by_path.insert(ROOT.to_owned(), Document::new(&json!({ "paths": roots })));
         by_path.insert(V2.to_owned(), Document::new(&v2(INFO, &resources)));
         Self { by_path }
     }

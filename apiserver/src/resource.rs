@@ -118,8 +118,8 @@ impl<'c> Call<'c> {
         Ctx { user: self.user, now: self.now }
     }
 
-    fn form(&self, subject: Subject) -> Result<Form, Box<Status>> {
-        Form::of_objects(subject, self.headers, self.request.query(), self.now)
+    fn form(&self, kind: &ServedKind, subject: Subject) -> Result<Form, Box<Status>> {
+        Form::of_objects(kind, subject, self.headers, self.request.query(), self.now)
     }
 
     /// The namespace that the path names; none where it means all.

@@ -3,12 +3,11 @@
 use std::io::Write;
 
 use bailiwick_machinery::encode;
+use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::media::MediaType;
 use bailiwick_machinery::proto::Encode;
 use bailiwick_machinery::table::{Headers, TableOptions};
-use bailiwick_machinery::{
-    GroupVersionKind, ListMeta, Object, PartialObjectMetadata, PartialObjectMetadataList, Status,
-};
+use bailiwick_machinery::{ListMeta, Object, PartialObjectMetadata, PartialObjectMetadataList, Status};
 use bailiwick_registry::{Encoded, List, ServedKind};
 use bytes::Bytes;
 use flate2::Compression;
@@ -48,6 +47,23 @@ pub(crate) fn value(form: &Form, code: StatusCode, value: &Value) -> Response<Bo
     whole(form, code, encode::encode(form.media_type, form.layout, value))
 }
 
+/// An object that is given as a value, of a kind that may be one of Kubernetes' own.
+pub(crate) fn typed_value(form: &Form, code: StatusCode, object: &Object) -> Result<Response<Body>, Box<Status>> {
+    let host_type = object.gvk().and_then(|gvk| HostType::of(&gvk));
+    Ok(whole(form, code, plain(form, host_type, object)?))
+}
+
+/// An object or a list as it is.
+fn plain(form: &Form, host_type: Option<HostType>, object: &Object) -> Result<Vec<u8>, Box<Status>> {
+    match (form.media_type, host_type) {
+        (MediaType::Protobuf, Some(host_type)) => host_type.to_protobuf(object).map_err(|error| {
+            tracing::error!(kind = object.kind(), %error, "an object cannot be written in protobuf");
+            Box::new(Status::internal(&format!("an object of kind {} cannot be written in protobuf", object.kind())))
+        }),
+        (media_type, _) => Ok(encode::encode(media_type, form.layout, object.as_value())),
+    }
+}
+
 /// An object.
 pub(crate) fn object(
     form: &Form,
@@ -63,19 +79,24 @@ pub(crate) fn object(
         return Ok(whole(form, code, body));
     }
     let object = read(kind, encoded)?;
-    Ok(whole(form, code, object_bytes(form, kind, &object, Headers::Shown)))
+    Ok(whole(form, code, object_bytes(form, kind, &object, Headers::Shown)?))
 }
 
 /// An object's bytes in this form, as an answer or in an event.
-pub(crate) fn object_bytes(form: &Form, kind: &ServedKind, object: &Object, headers: Headers) -> Vec<u8> {
-    match form.shape {
-        Shape::Plain => encode::encode(form.media_type, form.layout, object.as_value()),
+pub(crate) fn object_bytes(
+    form: &Form,
+    kind: &ServedKind,
+    object: &Object,
+    headers: Headers,
+) -> Result<Vec<u8>, Box<Status>> {
+    Ok(match form.shape {
+        Shape::Plain => plain(form, kind.host_type(), object)?,
         Shape::Metadata(version) => partial(form, &PartialObjectMetadata::new(version, object)),
         Shape::Table(version, include) => {
             let options = TableOptions { version, include, headers, now: form.now };
             serialized(form, &kind.version().columns.object(object, &options))
         }
-    }
+    })
 }
 
 /// A list.
@@ -98,7 +119,7 @@ pub(crate) fn list(
         objects.push(read(kind, &Encoded::of(object).map_err(|error| damaged(kind, &error))?)?);
     }
     let body = match form.shape {
-        Shape::Plain => plain_list(form, &kind.list_gvk(), &metadata, objects),
+        Shape::Plain => plain(form, kind.list_host_type(), &plain_list(kind, &metadata, objects))?,
         Shape::Metadata(version) => partial(form, &PartialObjectMetadataList::new(version, metadata, &objects)),
         Shape::Table(version, include) => {
             let options = TableOptions { version, include, headers: Headers::Shown, now: form.now };
@@ -115,8 +136,9 @@ fn list_as_stored(
     metadata: &ListMeta,
     list: List,
 ) -> Result<Response<Body>, Box<Status>> {
-    let head = list_head(&kind.list_gvk(), metadata);
-    let item_head = kind.head().clone();
+    let head = list_head(kind, metadata);
+    // What a list with a Go type consists of need not say what it is.
+    let item_head = if kind.host_type().is_some() { Bytes::from_static(b"{") } else { kind.head().clone() };
     let mut length = head.len() + LIST_TAIL.len() + list.objects.len().saturating_sub(1);
     for object in &list.objects {
         length += item_head.len() + object.body().map_err(|error| damaged(kind, &error))?.len();
@@ -160,28 +182,36 @@ fn list_as_stored(
 const LIST_TAIL: &[u8] = b"]}\n";
 
 /// Lists of objects without a Go type always say where to go on, and be it nowhere.
-fn list_metadata(metadata: &ListMeta) -> Value {
+fn list_metadata(kind: &ServedKind, metadata: &ListMeta) -> Value {
     let mut fields = serde_json::to_value(metadata).unwrap_or_else(|_| json!({}));
-    fields["continue"] = Value::from(metadata.continue_token.as_str());
+    if kind.host_type().is_none() {
+        fields["continue"] = Value::from(metadata.continue_token.as_str());
+    }
     fields
 }
 
-fn list_head(gvk: &GroupVersionKind, metadata: &ListMeta) -> Vec<u8> {
+fn list_head(kind: &ServedKind, metadata: &ListMeta) -> Vec<u8> {
+    let gvk = kind.list_gvk();
     let text = |text: &str| encode::to_json(&Value::from(text));
-    let metadata = encode::to_json(&list_metadata(metadata));
+    let metadata = encode::to_json(&list_metadata(kind, metadata));
     let api_version = text(&gvk.group_version().to_string());
     let kind = text(&gvk.kind);
     [b"{\"apiVersion\":".as_slice(), &api_version, b",\"kind\":", &kind, b",\"metadata\":", &metadata, b",\"items\":["]
         .concat()
 }
 
-fn plain_list(form: &Form, gvk: &GroupVersionKind, metadata: &ListMeta, objects: Vec<Object>) -> Vec<u8> {
+fn plain_list(kind: &ServedKind, metadata: &ListMeta, mut objects: Vec<Object>) -> Object {
+    if kind.host_type().is_some() {
+        for object in &mut objects {
+            object.fields_mut().retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind"));
+        }
+    }
     let mut fields = Map::new();
-    fields.insert("metadata".to_owned(), list_metadata(metadata));
+    fields.insert("metadata".to_owned(), list_metadata(kind, metadata));
     fields.insert("items".to_owned(), Value::Array(objects.into_iter().map(Value::from).collect()));
     let mut list = Object::new(fields);
-    list.set_gvk(gvk);
-    encode::encode(form.media_type, form.layout, list.as_value())
+    list.set_gvk(&kind.list_gvk());
+    list
 }
 
 fn partial<T: Serialize + Encode>(form: &Form, value: &T) -> Vec<u8> {

@@ -51,6 +51,7 @@ fn of_patch(error: &PatchError) -> Status {
     match error.failure() {
         PatchFailure::BadRequest => Status::bad_request(error.to_string()),
         PatchFailure::TooLarge => Status::request_too_large(&error.to_string()),
+        PatchFailure::Unknown => Status::new(Reason::Unknown, error.to_string()),
         PatchFailure::Unprocessable => {
             let message = "the server rejected our request due to an error in our request";
             let mut status = Status::new(Reason::Invalid, message);

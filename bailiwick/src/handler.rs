@@ -39,7 +39,8 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let registry = Arc::new(Registry::start(parts.store, kinds::all()?, Metrics::default()).await?);
+    let kinds = kinds::all()?.into_iter().chain(kinds::host()?).collect();
+    let registry = Arc::new(Registry::start(parts.store, kinds, Metrics::default()).await?);
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,

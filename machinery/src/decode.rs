@@ -21,6 +21,7 @@ use crate::go;
 use crate::media::MediaType;
 use crate::object::Object;
 
+pub(crate) use budget::Budget;
 pub use budget::MAX_DECODED;
 pub use json::from_json;
 pub(crate) use json::{MAX_PATH, object_or_error};

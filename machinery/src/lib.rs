@@ -11,6 +11,7 @@ mod field;
 pub mod field_selector;
 pub mod go;
 mod group;
+pub mod host;
 pub mod label;
 pub mod media;
 pub mod metadata;

@@ -148,6 +148,25 @@ pub fn label_value(value: &str) -> Messages {
     messages
 }
 
+/// What keeps a text from being a key of a ConfigMap or a Secret, which becomes the name of a file.
+pub fn config_key(value: &str) -> Messages {
+    let mut messages = Messages::new();
+    if value.len() > MAX_DNS_SUBDOMAIN_BYTES {
+        messages.push("must be no more than 253 characters".into());
+    }
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if value.is_empty() || !value.bytes().all(is_inner) {
+        messages.push(text::CONFIG_KEY.into());
+    }
+    match value {
+        "." => messages.push("must not be '.'".into()),
+        ".." => messages.push("must not be '..'".into()),
+        value if value.starts_with("..") => messages.push("must not start with '..'".into()),
+        _ => {}
+    }
+    messages
+}
+
 /// What keeps a text from being an annotation's key: a qualified name in lower or upper case.
 pub fn annotation_key(value: &str) -> Messages {
     if value.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
@@ -264,6 +283,8 @@ mod text {
         qualified!(),
         " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
     );
+    pub(super) const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or \
+         'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
     pub(super) const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end \
          with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
          '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";

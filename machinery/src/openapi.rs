@@ -22,6 +22,7 @@ use crate::group::GroupVersion;
 use crate::metadata::Scope;
 use crate::schema::Schema;
 
+pub use names::root;
 pub use v2::document as v2;
 pub use v3::document as v3;
 
@@ -51,6 +52,8 @@ pub struct Resource<'a> {
     pub verbs: &'a [Verb],
     /// What objects look like.
     pub schema: &'a Schema,
+    /// Whether it is one of Kubernetes' own kinds: they have protobuf, and patches that know their Go types.
+    pub typed: bool,
     /// Fields by which objects can be selected, beside their names.
     pub selectable_fields: Vec<&'a str>,
     /// What can be reached below an object; the status is one of them.

@@ -1,7 +1,7 @@
-//! JSON patches (RFC 6902) and JSON merge patches (RFC 7396), as kube-apiserver applies them.
+//! JSON patches (RFC 6902), JSON merge patches (RFC 7396) and strategic merge patches, as kube-apiserver applies them.
 //!
-//! Both are applied to a copy: an error leaves nothing half done. The behaviour and the texts of the errors are those of
-//! evanphx/json-patch v4 with kube-apiserver's settings, including what the standards do not allow: negative indexes
+//! All are applied to a copy: an error leaves nothing half done. The behaviour and the texts of the errors of
+//! the first two are those of evanphx/json-patch v4 with kube-apiserver's settings, including what the standards do not allow: negative indexes
 //! count from the end, `replace` makes the field it does not find, `copy` of a missing field makes a null, and a merge
 //! removes nulls inside of lists that are new.
 //!
@@ -10,11 +10,13 @@
 
 mod json;
 mod merge;
+mod strategic;
 
 use crate::decode::{DecodeError, MAX_DEPTH};
 
 pub use json::{JsonPatch, Operation};
 pub use merge::MergePatch;
+pub use strategic::{StrategicError, StrategicPatch};
 
 /// The most operations of a JSON patch.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -106,6 +108,9 @@ pub enum PatchError {
     /// The root can be replaced by an object or a list only. It cannot be processed.
     #[error("replace operation value must be object or array: %!w(<nil>)")]
     BadRoot,
+    /// It is a strategic merge patch that does not fit.
+    #[error(transparent)]
+    Strategic(StrategicError),
     /// A value is not as the patch expects. It cannot be processed.
     #[error("testing value {path} failed: test failed")]
     TestFailed {
@@ -150,6 +155,8 @@ pub enum PatchFailure {
     TooLarge,
     /// 422
     Unprocessable,
+    /// 500, without a reason
+    Unknown,
 }
 
 // === impl PatchError ===
@@ -160,6 +167,7 @@ impl PatchError {
         match self {
             Self::Malformed(DecodeError::TooManyValues) => PatchFailure::TooLarge,
             Self::Malformed(_) | Self::WrongType { .. } | Self::NoMergePatch => PatchFailure::BadRequest,
+            Self::Strategic(error) => error.failure(),
             Self::TooManyOperations { .. } | Self::TooMuchWork | Self::ResultTooLarge => PatchFailure::TooLarge,
             Self::TooMuchCopied { .. }
             | Self::ResultTooDeep

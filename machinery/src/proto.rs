@@ -155,6 +155,11 @@ impl Envelope {
         }
     }
 
+    /// The message, as it is on the wire.
+    pub(crate) fn message(&self) -> &[u8] {
+        &self.message
+    }
+
     /// The object in JSON. Delete options are known in every group, as they are upstream.
     pub fn to_object(&self) -> Result<Object, DecodeError> {
         let read = match (self.api_version.as_str(), self.kind.as_str()) {
@@ -220,6 +225,21 @@ fn delimited_head(length: u64) -> u64 {
 fn write_delimited_head(tag: u32, length: u64, out: &mut impl BufMut) {
     encoding::encode_key(tag, WireType::LengthDelimited, out);
     encoding::encode_varint(length, out);
+}
+
+/// A message that is written already, in its envelope.
+pub(crate) fn in_envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
+    let type_meta = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
+    let mut out = Vec::with_capacity(MAGIC.len() + message.len() + api_version.len() + kind.len() + 24);
+    out.extend(MAGIC);
+    encoding::message::encode(1, &type_meta, &mut out);
+    write_delimited_head(2, message.len() as u64, &mut out);
+    out.extend_from_slice(message);
+    // The encoding and the type of the content, which upstream leaves empty and does not read.
+    for tag in [3, 4] {
+        write_delimited_head(tag, 0, &mut out);
+    }
+    out
 }
 
 /// The message in its envelope.

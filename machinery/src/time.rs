@@ -13,6 +13,13 @@ const FIRST: i64 = -62_167_219_200;
 
 const DAY: i64 = 86_400;
 
+/// What Go's layout of a time consists of.
+pub(crate) const RFC3339_LAYOUT: &[&str] = &["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00"];
+
+/// The same with millionths of seconds.
+pub(crate) const RFC3339_MICRO_LAYOUT: &[&str] =
+    &["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", ".000000", "Z07:00"];
+
 /// Seconds since 1970 of a text such as `2024-02-29T12:00:00Z`; a fraction is cut off. `None` if it is no such text.
 pub fn parse_rfc3339(text: &str) -> Option<i64> {
     let mut rest = text.as_bytes();
@@ -36,6 +43,56 @@ pub fn parse_rfc3339(text: &str) -> Option<i64> {
         && minute < 60
         && second < 60;
     valid.then(|| days_from_civil(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset)
+}
+
+/// Seconds since 1970 and the millionths beyond, of a text such as `2024-02-29T12:00:00.000001Z`, which has six digits.
+pub(crate) fn parse_rfc3339_micro(text: &str) -> Option<(i64, u32)> {
+    let (_, fraction) = text.split_once('.')?;
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let micros = fraction.get(..6).filter(|_| digits == 6)?.parse().ok()?;
+    Some((parse_rfc3339(text)?, micros))
+}
+
+/// Where Go stops reading a text that is no time: what is left of it, and which part of the layout should stand there.
+pub(crate) fn where_unread<'t>(text: &'t str, layout: &[&'static str]) -> (&'t str, &'static str) {
+    let mut rest = text;
+    for element in layout {
+        let digits = |from: usize| {
+            let part = rest.get(from..element.len());
+            part.is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let fits = match element.as_bytes() {
+            [b'0'..=b'9', ..] => digits(0),
+            [b'.', ..] => rest.starts_with('.') && digits(1),
+            _ => rest.starts_with(element),
+        };
+        if !fits {
+            return (rest, element);
+        }
+        rest = rest.get(element.len()..).unwrap_or_default();
+    }
+    (rest, "")
+}
+
+/// A text in quotes as Go's package for times prints it, which is another way than anywhere else.
+pub(crate) fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..0x80 => quoted.push(char::from(byte)),
+            _ => quoted.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The text of so many seconds and millionths; `None` outside of the years 0 to 9999.
+pub(crate) fn format_rfc3339_micro(seconds: i64, micros: u32) -> Option<String> {
+    let text = format_rfc3339(seconds)?;
+    Some(format!("{}.{micros:06}Z", text.strip_suffix('Z')?))
 }
 
 /// The text of so many seconds since 1970; `None` outside of the years 0 to 9999.

@@ -48,7 +48,19 @@ impl ServedKind {
             version: self.gvk().version.to_string(),
             why: error.to_string(),
         };
-        let mut unknown = metadata::coerce(&mut object).map_err(|error| unfit(&error))?;
+        let unknown = match self.host_type() {
+            Some(host_type) => host_type.accept(&mut object).map_err(|error| unfit(&error))?,
+            None => self.fit_to_schema(&mut object).map_err(|error| unfit(&error))?,
+        };
+        let problems = problems(options);
+        let mut warnings = options.validation.apply(problems, &unknown).map_err(|error| unfit(&error))?;
+        warnings.extend(merge_owners(&mut object));
+        Ok(Accepted { object, warnings })
+    }
+
+    /// Makes an object what its schema says it is. Returns where the fields were that nobody knows.
+    fn fit_to_schema(&self, object: &mut Object) -> Result<Vec<String>, metadata::MetadataError> {
+        let mut unknown = metadata::coerce(object)?;
         let schema = &self.version().schema;
         let mut value = Value::Object(std::mem::take(object.fields_mut()));
         unknown.extend(schema::prune(schema, &mut value));
@@ -57,17 +69,17 @@ impl ServedKind {
         if let Value::Object(fields) = value {
             *object.fields_mut() = fields;
         }
-        let problems = problems(options);
-        let mut warnings = options.validation.apply(problems, &unknown).map_err(|error| unfit(&error))?;
-        warnings.extend(merge_owners(&mut object));
-        Ok(Accepted { object, warnings })
+        Ok(unknown)
     }
 
     /// Notes what is wrong with a new object.
     pub(crate) fn validate(&self, object: &Object) -> Result<()> {
         let mut errors = FieldErrors::default();
         validate_object_metadata(object, self.kind().scope(), self.kind().name_rule(), &mut errors);
-        schema::validate(&self.version().schema, object.as_value(), &FieldPath::root(), &mut errors);
+        // What Go's types accept has no other rules than those of its strategy.
+        if self.host_type().is_none() {
+            schema::validate(&self.version().schema, object.as_value(), &FieldPath::root(), &mut errors);
+        }
         self.kind().rules().validate(object, &mut errors);
         self.invalid_if_any(object, errors)
     }
@@ -79,10 +91,12 @@ impl ServedKind {
         let schema = &self.version().schema;
         match part {
             Part::Main => {
-                let root = FieldPath::root();
-                schema::validate_update(schema, object.as_value(), old.as_value(), &root, &mut errors);
-                self.kind().rules().validate(object, &mut errors);
+                if self.host_type().is_none() {
+                    let root = FieldPath::root();
+                    schema::validate_update(schema, object.as_value(), old.as_value(), &root, &mut errors);
+                }
                 self.kind().rules().validate_update(object, old, &mut errors);
+                self.kind().rules().validate(object, &mut errors);
             }
             Part::Status => {
                 let status = |object: &'o Object| object.fields().get("status");

@@ -116,7 +116,9 @@ fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
     }
     object.set_metadata_text("uid", &Uuid::new_v4().to_string());
     object.set_metadata_text("creationTimestamp", &ctx.timestamp());
-    object.set_generation(1);
+    if kind.kind().has_generation() {
+        object.set_generation(1);
+    }
     if kind.kind().has_status() {
         object.fields_mut().remove("status");
     }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bailiwick_machinery::apply::FieldManager;
+use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::{
@@ -31,6 +32,18 @@ pub struct Kind {
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
     keys: Resource,
+    habits: Habits,
+}
+
+/// What differs between kinds of Kubernetes' own and those that are defined by schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Habits {
+    /// Whether its objects are what Go's types make of them, rather than what a schema says.
+    typed: bool,
+    /// Whether changes of its objects are counted.
+    generation: bool,
+    /// Whether an object can be replaced by someone who does not say which state of it they have seen.
+    unconditional_update: bool,
 }
 
 /// How a kind is called.
@@ -80,6 +93,9 @@ pub struct ServedKind {
     stored_head: Bytes,
     /// Who owns which fields, in this version.
     fields: Arc<FieldManager>,
+    /// What Go's types say of its objects and of lists of them.
+    host_type: Option<HostType>,
+    list_host_type: Option<HostType>,
 }
 
 /// Why a descriptor is no kind. Native kinds are checked by a test.
@@ -94,6 +110,14 @@ pub enum KindError {
         plural: String,
         /// Which, and why.
         source: KeyError,
+    },
+    /// Nothing is known of the Go type of a kind that is said to be one of Kubernetes' own.
+    #[error("{kind} of {version} is none of Kubernetes' own kinds: add it to tests/oracle/internal/hostkinds")]
+    NotHost {
+        /// The kind.
+        kind: String,
+        /// The group and version.
+        version: String,
     },
     /// The type has no structural schema.
     #[error("the type of {kind} has no structural schema: {errors}")]
@@ -118,15 +142,16 @@ impl Kind {
             columns: Columns::named().with_age(),
             selectable: Vec::new(),
         };
-        let names = Names {
-            kind: T::KIND.into(),
-            list_kind: format!("{}List", T::KIND).into(),
-            plural: T::URL_PATH_SEGMENT.into(),
-            singular: T::KIND.to_lowercase().into(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-        };
-        Self::new(names, scope, name_rule, version)
+        Self::new(Names::of_type::<T>(), scope, name_rule, version)
+    }
+
+    /// One of Kubernetes' own kinds, whose objects are what Go's types make of them: in JSON and in protobuf, with strategic
+    /// merge patches, and without a count of changes.
+    pub fn host<T: TypedResource + JsonSchema>(scope: Scope, name_rule: NameRule) -> Result<Self, KindError> {
+        let version = Version::host::<T>()?;
+        let mut kind = Self::new(Names::of_type::<T>(), scope, name_rule, version)?;
+        kind.habits = Habits { typed: true, generation: false, unconditional_update: false };
+        Ok(kind)
     }
 
     /// A kind, with the version in which its objects are stored.
@@ -146,6 +171,7 @@ impl Kind {
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
             keys,
+            habits: Habits { typed: false, generation: true, unconditional_update: false },
         })
     }
 
@@ -167,6 +193,20 @@ impl Kind {
     #[must_use]
     pub fn with_status(mut self) -> Self {
         self.status = true;
+        self
+    }
+
+    /// With a count of changes in `metadata.generation`, which most of Kubernetes' own kinds lack.
+    #[must_use]
+    pub fn with_generation(mut self) -> Self {
+        self.habits.generation = true;
+        self
+    }
+
+    /// With replacements by whoever does not say which state of the object they have seen.
+    #[must_use]
+    pub fn with_unconditional_update(mut self) -> Self {
+        self.habits.unconditional_update = true;
         self
     }
 
@@ -229,6 +269,16 @@ impl Kind {
         self.status
     }
 
+    /// Whether changes of its objects are counted.
+    pub(crate) fn has_generation(&self) -> bool {
+        self.habits.generation
+    }
+
+    /// Whether an object can be replaced by someone who does not say which state of it they have seen.
+    pub(crate) fn allows_unconditional_update(&self) -> bool {
+        self.habits.unconditional_update
+    }
+
     /// The versions it is served in; the first is the one it is stored in.
     pub fn versions(&self) -> &[Version] {
         &self.versions
@@ -265,7 +315,11 @@ impl ServedKind {
             let gvk = served.group_version.kind(kind.names.kind.clone());
             let head = encoded::head(&gvk);
             let fields = Arc::new(field_manager(kind, &gvk, served));
-            Self { kind: kind.clone(), version, gvk, head, stored_head: stored_head.clone(), fields }
+            let typed = |gvk: &GroupVersionKind| if kind.habits.typed { HostType::of(gvk) } else { None };
+            let host_type = typed(&gvk);
+            let list_host_type = typed(&served.group_version.kind(kind.names.list_kind.clone()));
+            let (kind, stored_head) = (kind.clone(), stored_head.clone());
+            Self { kind, version, gvk, head, stored_head, fields, host_type, list_host_type }
         };
         kind.versions.iter().enumerate().map(serve).collect()
     }
@@ -289,6 +343,16 @@ impl ServedKind {
     /// What a list of them states.
     pub fn list_gvk(&self) -> GroupVersionKind {
         self.version().group_version.kind(self.kind.names.list_kind.clone())
+    }
+
+    /// What Go's types say of its objects, if it is one of Kubernetes' own kinds.
+    pub fn host_type(&self) -> Option<HostType> {
+        self.host_type
+    }
+
+    /// What Go's types say of lists of its objects, if it is one of Kubernetes' own kinds.
+    pub fn list_host_type(&self) -> Option<HostType> {
+        self.list_host_type
     }
 
     /// Its group and kind.
@@ -339,6 +403,36 @@ fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldMan
         manager.with_version(other.group_version.clone(), &other.schema)
     });
     if kind.status { manager.with_status() } else { manager }
+}
+
+// === impl Version ===
+
+impl Version {
+    /// A version of one of Kubernetes' own kinds. Its columns are the name and the age, until others are given.
+    pub fn host<T: TypedResource + JsonSchema>() -> Result<Self, KindError> {
+        let group_version = GroupVersion::new(T::GROUP, T::VERSION);
+        let host_type = HostType::of(&group_version.kind(T::KIND));
+        let host_type = host_type
+            .ok_or_else(|| KindError::NotHost { kind: T::KIND.to_owned(), version: group_version.to_string() })?;
+        let schema = host_type.schema::<T>();
+        let schema = schema.map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
+        Ok(Self { group_version, schema, columns: Columns::named().with_age(), selectable: Vec::new() })
+    }
+}
+
+// === impl Names ===
+
+impl Names {
+    fn of_type<T: TypedResource>() -> Self {
+        Self {
+            kind: T::KIND.into(),
+            list_kind: format!("{}List", T::KIND).into(),
+            plural: T::URL_PATH_SEGMENT.into(),
+            singular: T::KIND.to_lowercase().into(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+        }
+    }
 }
 
 // === impl SelectableField ===

@@ -1,6 +1,7 @@
 //! The kinds there are: one file each.
 
 mod group;
+mod host;
 mod name;
 mod org_group;
 mod organization;
@@ -8,9 +9,14 @@ mod resource_catalog_claim;
 
 use crate::kind::{Kind, KindError};
 
-/// All native kinds.
+/// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
     [group::kind(), organization::kind(), org_group::kind(), resource_catalog_claim::kind()].into_iter().collect()
+}
+
+/// Kubernetes' own kinds, for a server that has no cluster beside it.
+pub fn host() -> Result<Vec<Kind>, KindError> {
+    host::all()
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     keep_system_metadata(&mut new, old);
     if update.part == Part::Main {
         kind.kind().rules().prepare_update(ctx, &mut new, old).await?;
-        if content_differs(kind, &new, old) {
+        if kind.kind().has_generation() && content_differs(kind, &new, old) {
             new.set_generation(old.metadata().generation() + 1);
         }
     }
@@ -170,6 +170,7 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
 fn check_version(kind: &ServedKind, new: &Object, old: &Object) -> Result<()> {
     let (new, old) = (new.metadata(), old.metadata());
     match new.resource_version() {
+        "" | "0" if kind.kind().allows_unconditional_update() => Ok(()),
         "" | "0" => {
             let mut errors = FieldErrors::default();
             let field = FieldPath::new("metadata").child("resourceVersion");

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use bailiwick_machinery::discovery::{
     ApiGroup, ApiGroupDiscovery, ApiGroupDiscoveryList, ApiGroupList, ApiResource, ApiResourceDiscovery,
-    ApiResourceList, ApiSubresourceDiscovery, ApiVersionDiscovery, Freshness, GroupMeta, GroupVersionForDiscovery,
-    ResponseKind, Scope, storage_version_hash,
+    ApiResourceList, ApiSubresourceDiscovery, ApiVersionDiscovery, ApiVersions, Freshness, GroupMeta,
+    GroupVersionForDiscovery, ResponseKind, Scope, storage_version_hash,
 };
 use bailiwick_machinery::{GroupVersion, Scope as KindScope};
 use bailiwick_registry::{ServedKind, SubresourceVerb};
@@ -22,9 +22,17 @@ const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 pub(super) struct Documents {
     /// The groups.
     pub(super) groups: ApiGroupList,
-    /// The versions of the groups.
-    pub(super) versions: Vec<ApiResourceList>,
-    /// All in one.
+    /// The versions of all groups.
+    pub(super) versions: Vec<(GroupVersion, ApiResourceList)>,
+    /// All groups that have names in one.
+    pub(super) aggregated: ApiGroupDiscoveryList,
+    /// The group that has none, if it is served.
+    pub(super) core: Option<Core>,
+}
+
+/// What is said of the group without a name.
+pub(super) struct Core {
+    pub(super) versions: ApiVersions,
     pub(super) aggregated: ApiGroupDiscoveryList,
 }
 
@@ -45,17 +53,21 @@ struct Subresource<'k> {
 
 impl Documents {
     pub(super) fn new(served: &[ServedKind]) -> Self {
-        let groups = groups(served);
-        let versions = groups.iter().flat_map(|group| &group.versions);
+        let all = groups(served);
+        let versions = all.iter().flat_map(|group| &group.versions);
+        let versions = versions.map(|(version, kinds)| ((*version).clone(), resource_list(version, kinds))).collect();
+        let (core, named): (Vec<_>, Vec<_>) = all.iter().partition(|group| group.name.is_empty());
         Self {
-            versions: versions.map(|(version, kinds)| resource_list(version, kinds)).collect(),
-            groups: ApiGroupList { groups: groups.iter().map(Group::document).collect() },
-            aggregated: ApiGroupDiscoveryList {
-                items: groups.iter().map(Group::aggregated).collect(),
-                ..Default::default()
-            },
+            versions,
+            groups: ApiGroupList { groups: named.iter().map(|group| group.document()).collect() },
+            aggregated: aggregated(&named),
+            core: core.first().map(|group| Core { versions: group.names(), aggregated: aggregated(&[group]) }),
         }
     }
+}
+
+fn aggregated(groups: &[&Group<'_>]) -> ApiGroupDiscoveryList {
+    ApiGroupDiscoveryList { items: groups.iter().map(|group| group.aggregated()).collect(), ..Default::default() }
 }
 
 // === impl Group ===
@@ -73,6 +85,11 @@ impl Group<'_> {
             versions,
             server_addresses: Vec::new(),
         }
+    }
+
+    fn names(&self) -> ApiVersions {
+        let versions = self.versions.iter().map(|(version, _)| version.version.to_string()).collect();
+        ApiVersions { versions, server_addresses: Vec::new() }
     }
 
     fn aggregated(&self) -> ApiGroupDiscovery {

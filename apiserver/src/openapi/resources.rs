@@ -18,6 +18,7 @@ fn resource(kind: &ServedKind) -> Resource<'_> {
         scope: kind.kind().scope(),
         verbs: &Verb::ALL,
         schema: &version.schema,
+        typed: kind.host_type().is_some(),
         selectable_fields: version.selectable.iter().map(SelectableField::name).collect(),
         subresources: subresources(kind),
     }

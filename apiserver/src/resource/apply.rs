@@ -29,7 +29,7 @@ struct Application<'a> {
 
 impl Call<'_> {
     pub(super) async fn apply(self, kind: &ServedKind, part: Part, query: PatchQuery<'_>) -> Answer {
-        let form = self.form(Subject::Object)?;
+        let form = self.form(kind, Subject::Object)?;
         let options = query.options(PatchKind::Apply)?;
         let (applied, warnings) = self.decode_applied(&options)?;
         let write = WriteOptions {

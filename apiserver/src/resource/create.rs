@@ -12,7 +12,7 @@ use crate::respond;
 
 impl Call<'_> {
     pub(super) async fn create(self, kind: &ServedKind, options: CreateOptions) -> Answer {
-        let form = self.form(Subject::Object)?;
+        let form = self.form(kind, Subject::Object)?;
         let tracking = self.tracking(&options.field_manager);
         let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;

@@ -1,17 +1,21 @@
 //! From a request's body to an object of the kind that the path names.
 
 use bailiwick_machinery::decode::{self, DecodeError, FieldValidation};
+use bailiwick_machinery::host::{HostType, ReadError};
 use bailiwick_machinery::media::{MediaType, content_type};
+use bailiwick_machinery::proto::Envelope;
 use bailiwick_machinery::{GroupVersion, GroupVersionKind, Object, Reason, Scope, Status, go};
 use bailiwick_registry::{Accepted, ServedKind, Tracking, WriteOptions};
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::Call;
 use crate::form::text;
 
-/// The encodings in which objects are read.
+/// The encodings in which objects are read; the last one only where their messages are known.
 const READ: [MediaType; 2] = [MediaType::Json, MediaType::Yaml];
+const READ_TYPED: [MediaType; 3] = [MediaType::Json, MediaType::Yaml, MediaType::Protobuf];
 /// How much of a body that cannot be read is repeated.
 const SUMMARY: usize = 30;
 
@@ -26,8 +30,14 @@ impl Call<'_> {
         validation: FieldValidation,
         tracking: Tracking,
     ) -> Result<(Object, WriteOptions), Box<Status>> {
-        let media_type = content_type(text(self.headers, CONTENT_TYPE), &READ)
+        let host_type = HostType::of(gvk);
+        let read: &[MediaType] = if host_type.is_some() { &READ_TYPED } else { &READ };
+        let media_type = content_type(text(self.headers, CONTENT_TYPE), read)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
+        if let (MediaType::Protobuf, Some(host_type)) = (media_type, host_type) {
+            let object = from_protobuf(host_type, gvk, self.body)?;
+            return Ok((object, WriteOptions { dry_run, validation, problems: Vec::new(), tracking }));
+        }
         let decoded = decode::decode(media_type, self.body).and_then(decode::Decoded::into_object);
         let (mut object, duplicates) = decoded.map_err(|error| undecodable(gvk, &error, self.body))?;
         check_kind(&mut object, gvk, self.body)?;
@@ -72,6 +82,28 @@ impl Call<'_> {
         }
         Ok(())
     }
+}
+
+/// An object of another kind is not read: that it is one is found where it is accepted.
+fn from_protobuf(host_type: HostType, gvk: &GroupVersionKind, body: &Bytes) -> Result<Object, Box<Status>> {
+    let envelope = Envelope::read(body.clone()).map_err(|error| unrecognized(gvk, &error.to_string(), body));
+    let mut envelope = envelope?;
+    envelope.set_defaults(gvk);
+    let mut head = Object::default();
+    for (field, value) in [("apiVersion", &envelope.api_version), ("kind", &envelope.kind)] {
+        head.fields_mut().insert(field.to_owned(), value.as_str().into());
+    }
+    check_kind(&mut head, gvk, body)?;
+    if envelope.kind != gvk.kind {
+        return Ok(head);
+    }
+    host_type.from_protobuf(&envelope).map_err(|error| match error {
+        ReadError::TooManyValues => Box::new(Status::request_too_large(&error.to_string())),
+        error => {
+            let (kind, version) = (&gvk.kind, &gvk.version);
+            bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {error}"))
+        }
+    })
 }
 
 /// Objects that do not say what they are become what the path means, as those of built-in kinds do. Another kind is found

@@ -18,7 +18,7 @@ use crate::respond;
 
 impl Call<'_> {
     pub(super) async fn delete(self, kind: &ServedKind, query: DeleteQuery<'_>) -> Answer {
-        let form = self.form(Subject::Object)?;
+        let form = self.form(kind, Subject::Object)?;
         let options = self.delete_options(query)?;
         let namespace = self.namespace().unwrap_or_default();
         let deleted = self.registry.delete(&self.ctx(), kind, namespace, self.name(), &options).await;
@@ -41,7 +41,7 @@ impl Call<'_> {
         list: ListOptions,
         query: DeleteQuery<'_>,
     ) -> Answer {
-        let form = self.form(Subject::List)?;
+        let form = self.form(kind, Subject::List)?;
         let selection = Selection::parse(kind, &list.label_selector, &list.field_selector).map_err(refuse)?;
         let options = self.delete_options(query)?;
         let request = self.list_request(&list, &selection);

@@ -13,7 +13,7 @@ use crate::respond;
 
 impl Call<'_> {
     pub(super) async fn get(self, kind: &ServedKind, options: GetOptions) -> Answer {
-        let form = self.form(Subject::Object)?;
+        let form = self.form(kind, Subject::Object)?;
         let namespace = self.namespace().unwrap_or_default();
         let found = self.registry.get(kind, namespace, self.name(), at(options.freshness)).await;
         respond::object(&form, StatusCode::OK, kind, &found.map_err(refuse)?)

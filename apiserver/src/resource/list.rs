@@ -19,7 +19,7 @@ const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to di
 
 impl Call<'_> {
     pub(super) async fn list(self, kind: &ServedKind, options: ListOptions) -> Answer {
-        let form = self.form(Subject::List)?;
+        let form = self.form(kind, Subject::List)?;
         let selection = Selection::parse(kind, &options.label_selector, &options.field_selector).map_err(refuse)?;
         let request = self.list_request(&options, &selection);
         let list = self.registry.list(kind, &request).await;

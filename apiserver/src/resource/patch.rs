@@ -1,7 +1,8 @@
-//! Changing parts of an object, by JSON patch or merge patch. Applying one is a file of its own.
+//! Changing parts of an object, by JSON patch, merge patch or strategic merge patch. Applying one is a file of its own.
 
+use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::media::patch_type;
-use bailiwick_machinery::patch::{JsonPatch, MergePatch, PatchError};
+use bailiwick_machinery::patch::{JsonPatch, MergePatch, PatchError, StrategicPatch};
 use bailiwick_machinery::{Object, Reason, Status, encode};
 use bailiwick_registry::{Accepted, Error, Part, ServedKind, Update, WriteOptions};
 use http::StatusCode;
@@ -15,28 +16,33 @@ use crate::respond;
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
+const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 const ACCEPTED: [&str; 3] = [JSON_PATCH, MERGE_PATCH, APPLY];
+/// What is accepted for objects whose Go types are known.
+const ACCEPTED_TYPED: [&str; 4] = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY];
 
 /// A patch that was read.
 enum Patch {
     Json(JsonPatch),
     Merge(MergePatch),
+    Strategic(HostType, StrategicPatch),
 }
 
 // === impl Call ===
 
 impl Call<'_> {
     pub(super) async fn patch(self, kind: &ServedKind, part: Part, query: PatchQuery<'_>) -> Answer {
-        let patch_type = patch_type(text(self.headers, CONTENT_TYPE), &ACCEPTED)
+        let accepted: &[&str] = if kind.host_type().is_some() { &ACCEPTED_TYPED } else { &ACCEPTED };
+        let patch_type = patch_type(text(self.headers, CONTENT_TYPE), accepted)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
         self.check_named()?;
         if patch_type == APPLY {
             return self.apply(kind, part, query).await;
         }
-        let form = self.form(Subject::Object)?;
+        let form = self.form(kind, Subject::Object)?;
         let options = query.options(PatchKind::Other)?;
         // Whether there is an object to patch is told before whether the patch is one.
-        let patch = Patch::decode(patch_type, self.body);
+        let patch = Patch::decode(patch_type, kind.host_type(), self.body);
         let write = WriteOptions {
             dry_run: options.dry_run,
             validation: options.field_validation,
@@ -83,9 +89,12 @@ fn accept_patched(
 // === impl Patch ===
 
 impl Patch {
-    fn decode(patch_type: &str, body: &[u8]) -> Result<Self, PatchError> {
-        match patch_type {
-            JSON_PATCH => JsonPatch::decode(body).map(Self::Json),
+    fn decode(patch_type: &str, host_type: Option<HostType>, body: &[u8]) -> Result<Self, PatchError> {
+        match (patch_type, host_type) {
+            (JSON_PATCH, _) => JsonPatch::decode(body).map(Self::Json),
+            (STRATEGIC_MERGE_PATCH, Some(host_type)) => {
+                StrategicPatch::decode(body).map(|patch| Self::Strategic(host_type, patch))
+            }
             _ => MergePatch::decode(body).map(Self::Merge),
         }
     }
@@ -94,6 +103,7 @@ impl Patch {
         match self {
             Self::Json(patch) => patch.problems().to_vec(),
             Self::Merge(patch) => patch.problems(),
+            Self::Strategic(_, patch) => patch.problems(),
         }
     }
 
@@ -105,6 +115,7 @@ impl Patch {
                 Ok(Object::try_from(result).unwrap_or_default())
             }
             Self::Merge(patch) => patch.apply(object.fields()).map(Object::new),
+            Self::Strategic(host_type, patch) => patch.apply(*host_type, object.fields()).map(Object::new),
         }
     }
 }

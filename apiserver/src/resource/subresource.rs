@@ -3,7 +3,7 @@
 use bailiwick_registry::{ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb};
 use http::StatusCode;
 
-use super::{Answer, Call, refuse};
+use super::{Answer, Call, refuse, with_warnings};
 use crate::form::{Form, Subject};
 use crate::options::{CreateOptions, UpdateOptions};
 use crate::request::Operation;
@@ -25,39 +25,35 @@ impl<'c> Call<'c> {
         let offers = |verb| subresource.verbs().contains(&verb);
         match self.request.operation()? {
             Operation::Get(_) if offers(SubresourceVerb::Get) => {
-                let form = self.plain_form()?;
+                let form = self.plain_form(kind)?;
                 let object = subresource.get(call).await.map_err(refuse)?;
-                Ok(respond::value(&form, StatusCode::OK, object.as_value()))
+                respond::typed_value(&form, StatusCode::OK, &object)
             }
             Operation::Create(options) if offers(SubresourceVerb::Create) => {
                 let CreateOptions { dry_run, field_validation, field_manager } = options;
-                let form = self.plain_form()?;
+                let form = self.plain_form(kind)?;
                 let gvk = group_version.kind(subresource.kind());
                 let tracking = self.tracking(&field_manager);
                 let (object, options) = self.decode(&gvk, dry_run, field_validation, tracking)?;
                 let answer = subresource.create(call, SubresourceBody { object, options }).await.map_err(refuse)?;
-                let mut response = respond::value(&form, StatusCode::CREATED, answer.object.as_value());
-                respond::warn(&mut response, &answer.warnings);
-                Ok(response)
+                with_warnings(respond::typed_value(&form, StatusCode::CREATED, &answer.object), &answer.warnings)
             }
             Operation::Update(options) if offers(SubresourceVerb::Update) => {
                 let UpdateOptions { dry_run, field_validation, field_manager } = options;
-                let form = self.plain_form()?;
+                let form = self.plain_form(kind)?;
                 let gvk = group_version.kind(subresource.kind());
                 let tracking = self.tracking(&field_manager);
                 let (object, options) = self.decode(&gvk, dry_run, field_validation, tracking)?;
                 let answer = subresource.update(call, SubresourceBody { object, options }).await.map_err(refuse)?;
-                let mut response = respond::value(&form, StatusCode::OK, answer.object.as_value());
-                respond::warn(&mut response, &answer.warnings);
-                Ok(response)
+                with_warnings(respond::typed_value(&form, StatusCode::OK, &answer.object), &answer.warnings)
             }
             _ => Err(self.not_supported(kind)),
         }
     }
 
     /// What comes from a subresource has no columns: it is sent as it is.
-    fn plain_form(&self) -> Result<Form, Box<bailiwick_machinery::Status>> {
-        let form = self.form(Subject::Object)?;
+    fn plain_form(&self, kind: &ServedKind) -> Result<Form, Box<bailiwick_machinery::Status>> {
+        let form = self.form(kind, Subject::Object)?;
         Ok(Form { shape: crate::form::Shape::Plain, ..form })
     }
 }

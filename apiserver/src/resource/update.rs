@@ -14,7 +14,7 @@ use crate::respond;
 impl Call<'_> {
     pub(super) async fn update(self, kind: &ServedKind, part: Part, options: UpdateOptions) -> Answer {
         self.check_named()?;
-        let form = self.form(Subject::Object)?;
+        let form = self.form(kind, Subject::Object)?;
         let tracking = self.tracking(&options.field_manager);
         let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;

@@ -103,7 +103,7 @@ enum Next {
 
 impl Call<'_> {
     pub(super) async fn watch(self, kind: &ServedKind, options: WatchOptions) -> Answer {
-        let form = Form { layout: Layout::Compact, ..self.form(Subject::Events)? };
+        let form = Form { layout: Layout::Compact, ..self.form(kind, Subject::Events)? };
         let selection = Selection::parse(kind, &options.label_selector, &options.field_selector).map_err(refuse)?;
         let (from, end_marker) = match options.start {
             WatchStart::State { freshness, end_marker } => (WatchFrom::State(at(freshness)), end_marker),
@@ -192,8 +192,8 @@ impl Stream {
         let mut piece = Vec::new();
         if events.is_empty() {
             self.phase = Phase::Live;
-            if end_marker {
-                self.encoder.bookmark(&mut piece, self.watch.position(), true);
+            if end_marker && let Err(status) = self.encoder.bookmark(&mut piece, self.watch.position(), true) {
+                return Ok(self.fail_with(&status).into());
             }
         }
         for event in &events {
@@ -243,7 +243,7 @@ impl Stream {
         }
         // Everything up to here has been sent.
         if let Bookmarks::Due(interval) = self.bookmarks {
-            self.encoder.bookmark(&mut piece, batch.through, false);
+            self.encoder.bookmark(&mut piece, batch.through, false)?;
             self.bookmarks = Bookmarks::Every(interval);
             self.set_timer(Instant::now());
         }
@@ -279,11 +279,10 @@ impl Encoder {
             return Ok(());
         }
         let object = respond::read(&self.kind, object)?;
-        self.object_event(out, event_type, &object);
-        Ok(())
+        self.object_event(out, event_type, &object)
     }
 
-    fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_events_end: bool) {
+    fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_events_end: bool) -> Result<(), Box<Status>> {
         let mut metadata = Map::new();
         metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
         if initial_events_end {
@@ -292,12 +291,13 @@ impl Encoder {
         let mut object = Object::default();
         object.set_gvk(self.kind.gvk());
         *object.metadata_mut() = metadata;
-        self.object_event(out, EventType::Bookmark, &object);
+        self.object_event(out, EventType::Bookmark, &object)
     }
 
-    fn object_event(&mut self, out: &mut Vec<u8>, event_type: EventType, object: &Object) {
-        let bytes = respond::object_bytes(&self.form, &self.kind, object, self.headers.take());
+    fn object_event(&mut self, out: &mut Vec<u8>, event_type: EventType, object: &Object) -> Result<(), Box<Status>> {
+        let bytes = respond::object_bytes(&self.form, &self.kind, object, self.headers.take())?;
         self.frame(out, event_type, &bytes);
+        Ok(())
     }
 
     fn failure(&self, status: &Status) -> Bytes {

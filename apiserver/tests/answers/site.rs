@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{Body, Health, Server, ServerOptions, ServerParts};
-use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
+use bailiwick_registry::{AllowGroup, Kind, Registry, SystemClock, User, kinds};
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::{Metrics, Store};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const CLAIMS: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogclaims";
@@ -22,7 +23,7 @@ pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) shutdown: CancellationToken,
     store: Arc<dyn Store>,
-    folder: tempfile::TempDir,
+    folder: TempDir,
 }
 
 /// An answer that was read to its end.
@@ -37,22 +38,32 @@ impl Site {
         Self::with(ServerOptions::default()).await
     }
 
+    /// With kinds of Kubernetes' own beside ours.
+    pub(crate) async fn standalone() -> Self {
+        let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
+        Self::serving(kinds, ServerOptions::default()).await
+    }
+
     pub(crate) async fn with(options: ServerOptions) -> Self {
+        Self::serving(kinds::all().unwrap(), options).await
+    }
+
+    async fn serving(kinds: Vec<Kind>, options: ServerOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        Self::over(store, folder, &options).await
+        Self::over(store, folder, kinds, &options).await
     }
 
     /// The same, later: nothing is known any more of what was before now.
     pub(crate) async fn without_a_past(self) -> Self {
         let now = self.store.revision().await.unwrap();
         self.store.compact(now).await.unwrap();
-        Self::over(self.store, self.folder, &ServerOptions::default()).await
+        Self::over(self.store, self.folder, kinds::all().unwrap(), &ServerOptions::default()).await
     }
 
-    async fn over(store: Arc<dyn Store>, folder: tempfile::TempDir, options: &ServerOptions) -> Self {
-        let registry = Registry::start(store.clone(), kinds::all().unwrap(), Metrics::default()).await.unwrap();
+    async fn over(store: Arc<dyn Store>, folder: TempDir, kinds: Vec<Kind>, options: &ServerOptions) -> Self {
+        let registry = Registry::start(store.clone(), kinds, Metrics::default()).await.unwrap();
         let shutdown = CancellationToken::new();
         let parts = ServerParts {
             registry: Arc::new(registry),
@@ -69,12 +80,18 @@ impl Site {
     }
 
     /// Asks, with headers as `name: value` lines, and reads the whole answer.
-    pub(crate) async fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.send(request.body(Full::from(body.to_owned())).unwrap()).await;
+        let response = self.send(request.body(Full::from(Bytes::copy_from_slice(body.as_ref()))).unwrap()).await;
         let (head, body) = response.into_parts();
         let body = tokio::time::timeout(Duration::from_secs(30), body.collect()).await.unwrap().unwrap().to_bytes();
         Answer { code: head.status, headers: head.headers, body }
@@ -85,15 +102,15 @@ impl Site {
     }
 
     pub(crate) async fn post(&self, target: &str, body: &Value) -> Answer {
-        self.ask("POST", target, &[("content-type", "application/json")], &body.to_string()).await
+        self.ask("POST", target, &[("content-type", "application/json")], body.to_string()).await
     }
 
     pub(crate) async fn put(&self, target: &str, body: &Value) -> Answer {
-        self.ask("PUT", target, &[("content-type", "application/json")], &body.to_string()).await
+        self.ask("PUT", target, &[("content-type", "application/json")], body.to_string()).await
     }
 
     pub(crate) async fn merge(&self, target: &str, body: &Value) -> Answer {
-        self.ask("PATCH", target, &[("content-type", "application/merge-patch+json")], &body.to_string()).await
+        self.ask("PATCH", target, &[("content-type", "application/merge-patch+json")], body.to_string()).await
     }
 
     pub(crate) async fn delete(&self, target: &str) -> Answer {

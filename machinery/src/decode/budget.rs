@@ -28,24 +28,24 @@ const ANCHOR: usize = 128;
 
 /// What is left to be taken.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     left: usize,
 }
 
 // === impl Budget ===
 
 impl Budget {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { left: MAX_DECODED }
     }
 
     /// One more item in a list of so many.
-    pub(super) fn item(&mut self, before: usize) -> Result<(), DecodeError> {
+    pub(crate) fn item(&mut self, before: usize) -> Result<(), DecodeError> {
         self.take(if before == 0 { ITEM + LIST } else { ITEM })
     }
 
     /// One more field in an object of so many.
-    pub(super) fn field(&mut self, before: usize) -> Result<(), DecodeError> {
+    pub(crate) fn field(&mut self, before: usize) -> Result<(), DecodeError> {
         match before {
             0 => self.take(OBJECT),
             before if before < ROOM => Ok(()),
@@ -54,8 +54,19 @@ impl Budget {
     }
 
     /// A text of so many bytes.
-    pub(super) fn text(&mut self, length: usize) -> Result<(), DecodeError> {
+    pub(crate) fn text(&mut self, length: usize) -> Result<(), DecodeError> {
         self.take(length.saturating_mul(2).saturating_add(TEXT))
+    }
+
+    /// A JSON text that is read apart. Everything in it that takes memory is opened by one of these, or follows one.
+    pub(crate) fn json(&mut self, text: &[u8]) -> Result<(), DecodeError> {
+        self.text(text.len())?;
+        text.iter().try_for_each(|byte| match byte {
+            b'{' => self.take(OBJECT),
+            b'[' => self.take(ITEM + LIST),
+            b',' => self.take(FIELD),
+            _ => Ok(()),
+        })
     }
 
     /// A node of a YAML document.

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::go::{json_type, quote};
+use crate::go::json_type;
 use crate::object::Object;
-use crate::time::parse_rfc3339;
+use crate::time::{RFC3339_LAYOUT, parse_rfc3339, quote, where_unread};
 
 /// Why metadata is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -198,20 +198,8 @@ fn coerce_value(
     }
 }
 
-/// Where Go stops reading a time.
 fn not_a_time(text: &str) -> MetadataError {
-    let digits = |text: &str, count: usize| text.get(..count).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
-    let mut rest = text;
-    let mut expected = "Z07:00";
-    for element in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {
-        let is_number = element.starts_with(|c: char| c.is_ascii_digit());
-        let fits = if is_number { digits(rest, element.len()) } else { rest.starts_with(element) };
-        if !fits {
-            expected = element;
-            break;
-        }
-        rest = rest.get(element.len()..).unwrap_or_default();
-    }
+    let (rest, expected) = where_unread(text, RFC3339_LAYOUT);
     MetadataError::Time { text: quote(text), rest: quote(rest), expected: quote(expected) }
 }
 

@@ -1,15 +1,22 @@
 //! The paths of a resource and what can be done there, before either version of a document is written.
 
-use super::names::{component, operation_id, title, with_article};
+use super::names::{component, operation_id, root, title, with_article};
 use super::parameters::{self, Parameter};
 use super::{Resource, Subresource, Verb, meta};
 use crate::group::GroupVersionKind;
 use crate::metadata::Scope;
 
-/// What objects are read and written as.
-pub(super) const OBJECT_TYPES: [&str; 2] = ["application/json", "application/yaml"];
+/// What objects are read and written as; in protobuf only where their messages are known.
+const TYPED_OBJECT_TYPES: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const OBJECT_TYPES: [&str; 2] = ["application/json", "application/yaml"];
 
-/// How objects can be patched. Not strategically: that would need the Go types of the kinds.
+/// How objects can be patched; strategically only where their Go types are known.
+const TYPED_PATCH_TYPES: [&str; 4] = [
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
 const PATCH_TYPES: [&str; 3] =
     ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
 
@@ -29,7 +36,10 @@ pub(super) struct Operation {
     pub(super) kind: GroupVersionKind,
     /// By name.
     pub(super) parameters: Vec<Parameter>,
+    /// What can be sent.
     pub(super) content_types: &'static [&'static str],
+    /// What is answered.
+    pub(super) answer_types: &'static [&'static str],
     pub(super) body: Option<Body>,
     /// Codes and their names.
     pub(super) responses: Vec<(&'static str, &'static str)>,
@@ -86,7 +96,8 @@ impl Target<'_> {
             (Scope::Cluster, _) | (_, Target::AllNamespaces) => "",
             (Scope::Namespaced, _) => "/namespaces/{namespace}",
         };
-        let objects = format!("/apis/{}{namespace}/{}", resource.group_version, resource.plural);
+        let root = root(resource.group_version);
+        let objects = format!("/{root}{namespace}/{}", resource.plural);
         match self {
             Target::AllNamespaces | Target::Objects => objects,
             Target::Object => format!("{objects}/{{name}}"),
@@ -107,7 +118,12 @@ impl Target<'_> {
             description: self.description(resource, verb),
             kind: resource.group_version.kind(kind.to_owned()),
             parameters: self.parameters(resource, verb),
-            content_types: if verb == Verb::Patch { &PATCH_TYPES } else { &OBJECT_TYPES },
+            content_types: match (verb, resource.typed) {
+                (Verb::Patch, true) => &TYPED_PATCH_TYPES,
+                (Verb::Patch, false) => &PATCH_TYPES,
+                _ => object_types(resource),
+            },
+            answer_types: object_types(resource),
             body: body(verb, component(resource.group_version, kind)),
             responses: responses(verb),
             answer: self.answer(resource, verb),
@@ -168,6 +184,10 @@ impl Target<'_> {
         };
         component(resource.group_version, kind)
     }
+}
+
+fn object_types(resource: &Resource<'_>) -> &'static [&'static str] {
+    if resource.typed { &TYPED_OBJECT_TYPES } else { &OBJECT_TYPES }
 }
 
 /// Method, action, and the first word of an operation's name.

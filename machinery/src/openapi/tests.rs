@@ -30,6 +30,7 @@ fn apple(make: impl FnOnce(&GroupVersion, Resource<'_>) -> Value) -> Value {
         scope: Scope::Namespaced,
         verbs: &Verb::ALL,
         schema: &schema,
+        typed: false,
         selectable_fields: Vec::new(),
         subresources: vec![status],
     };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::components::{Edition, children, needed};
 use super::names::tag;
 use super::parameters::{Parameter, Place};
-use super::routes::{OBJECT_TYPES, Operation, Path, paths};
+use super::routes::{Operation, Path, paths};
 use super::{Info, Resource};
 
 pub(super) use reduce::reduce;
@@ -66,7 +66,7 @@ fn write_operation(operation: &Operation, parameters: Vec<Value>, tag: &str) -> 
     let mut written = json!({
         "description": operation.description,
         "consumes": operation.content_types,
-        "produces": OBJECT_TYPES,
+        "produces": operation.answer_types,
         "schemes": ["https"],
         "tags": [tag],
         "operationId": operation.id,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::components::{Edition, children, needed};
 use super::names::tag;
 use super::parameters::{Parameter, Place};
-use super::routes::{OBJECT_TYPES, Operation, Path, paths};
+use super::routes::{Operation, Path, paths};
 use super::{Info, Resource};
 use crate::group::GroupVersion;
 
@@ -51,7 +51,7 @@ fn write_operation(operation: &Operation, parameters: Vec<Value>, tag: &str) -> 
         .responses
         .iter()
         .map(|(code, name)| {
-            let content = content(&OBJECT_TYPES, &operation.answer);
+            let content = content(operation.answer_types, &operation.answer);
             ((*code).to_owned(), json!({ "description": name, "content": content }))
         })
         .collect();

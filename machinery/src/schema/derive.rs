@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
+use super::parse::unchecked;
 use super::{MAX_DEPTH, Schema};
 use crate::{FieldError, FieldErrors, FieldPath};
 
@@ -21,16 +22,27 @@ impl Schema {
     /// The schema of a Rust type. Fails for types that no structural schema can describe: recursive ones, tuples, and
     /// enums that are text in one variant and an object in another.
     pub fn from_type<T: JsonSchema>() -> Result<Self, FieldErrors> {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        });
-        let mut json = settings.into_generator().into_root_schema_for::<T>().to_value();
-        let mut errors = FieldErrors::default();
-        rewrite(&mut json, &FieldPath::root(), 0, &mut errors);
-        errors.into_result()?;
-        Self::from_json(&json)
+        Self::from_json(&type_json::<T>()?)
     }
+
+    /// The schema of a Rust type, changed by someone who knows more about it. It need not be structural.
+    pub(crate) fn from_type_with<T: JsonSchema>(change: impl FnOnce(&mut Value)) -> Result<Self, FieldErrors> {
+        let mut json = type_json::<T>()?;
+        change(&mut json);
+        unchecked(&json, &FieldPath::root())
+    }
+}
+
+fn type_json<T: JsonSchema>() -> Result<Value, FieldErrors> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut json = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut errors = FieldErrors::default();
+    rewrite(&mut json, &FieldPath::root(), 0, &mut errors);
+    errors.into_result()?;
+    Ok(json)
 }
 
 fn rewrite(json: &mut Value, path: &FieldPath, depth: usize, errors: &mut FieldErrors) {

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `${ns}`, `${id}` | the scenario's namespace; a word that no other scenario and no other run has |
 //! | `${claims}`, `${all-claims}`, `${groups}`, `${organizations}` | paths of collections |
+//! | `${configmaps}` | the path of the scenario's config maps |
+//! | `${configmap a}` | a config map called `a`, as JSON |
 //! | `${claim a}`, `${group a}` | a whole valid object called `a`, as JSON; the group's name begins with `${id}-` |
 //! | `${claim-type}`, `${group-type}`, `${organization-type}` | `"apiVersion": …, "kind": …` |
 //! | `${spec}` | `"spec": …` of a valid claim |
@@ -71,6 +73,11 @@ impl Variables {
         let id = &self.id;
         let value = match name.split_once(' ') {
             Some(("claim", name)) => format!(r#"{{{CLAIM_TYPE}, "metadata": {{"name": "{name}"}}, {SPEC}}}"#),
+            Some(("configmap", name)) => {
+                format!(
+                    r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "v"}}}}"#
+                )
+            }
             Some(("group", name)) => {
                 format!(r#"{{{GROUP_TYPE}, "metadata": {{"name": "{id}-{name}"}}, "users": ["alice"]}}"#)
             }
@@ -79,6 +86,7 @@ impl Variables {
                 "ns" | "id" => id.clone(),
                 "claims" => format!("{CATALOG}/namespaces/{id}/resourcecatalogclaims"),
                 "all-claims" => format!("{CATALOG}/resourcecatalogclaims"),
+                "configmaps" => format!("/api/v1/namespaces/{id}/configmaps"),
                 "groups" => format!("{ORG}/groups"),
                 "organizations" => format!("{ORG}/organizations"),
                 "claim-type" => CLAIM_TYPE.to_owned(),

@@ -115,3 +115,13 @@ func Write(sections map[string][]any) {
 	}
 	fmt.Fprintln(w, "}")
 }
+
+// SortedKeys are the keys in the same order every time.
+func SortedKeys(fields map[string]any) []string {
+	keys := make([]string, 0, len(fields))
+	for key := range fields {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}
