@@ -1,0 +1,256 @@
+//! The garbage collector, on a server in the same process.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bailiwick_api::{Group, Organization, ResourceCatalogClaim};
+use bailiwick_apiserver::{Health, InProcess, Server, ServerOptions, ServerParts};
+use bailiwick_controllers::GarbageCollector;
+use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
+use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+use kube::api::{DeleteParams, PostParams, PropagationPolicy};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+const SOON: Duration = Duration::from_secs(30);
+/// Longer than the collector takes for anything here: what is still there then, stays.
+const A_WHILE: Duration = Duration::from_millis(700);
+
+struct Site {
+    client: Client,
+    collector: Option<AbortHandle>,
+    _folder: TempDir,
+}
+
+impl Site {
+    /// A server that nobody cleans up.
+    async fn without_collector() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = Folder::take(folder.path()).unwrap();
+        let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
+        let registry = Registry::start(store, kinds::all().unwrap(), Default::default()).await.unwrap();
+        let parts = ServerParts {
+            registry: Arc::new(registry),
+            health: Health::new(),
+            authorizer: Arc::new(AllowGroup::MASTERS),
+            clock: Arc::new(SystemClock),
+            shutdown: CancellationToken::new(),
+        };
+        let server = Arc::new(Server::new(parts, &ServerOptions::default()));
+        let user = User { name: "collector".into(), groups: vec!["system:masters".into()], ..User::default() };
+        Self { client: Client::new(InProcess::new(server, user), "default"), collector: None, _folder: folder }
+    }
+
+    async fn open() -> Self {
+        Self::without_collector().await.with_collector()
+    }
+
+    fn with_collector(mut self) -> Self {
+        let collector = GarbageCollector::new(self.client.clone());
+        self.collector = Some(tokio::spawn(collector.run()).abort_handle());
+        self
+    }
+
+    fn groups(&self) -> Api<Group> {
+        Api::all(self.client.clone())
+    }
+
+    fn organizations(&self) -> Api<Organization> {
+        Api::all(self.client.clone())
+    }
+
+    fn claims(&self, namespace: &str) -> Api<ResourceCatalogClaim> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    async fn group(&self, name: &str, owners: &[Value]) -> Group {
+        self.make(&self.groups(), json!({"metadata": {"name": name, "ownerReferences": owners}})).await
+    }
+
+    async fn organization(&self, name: &str, owners: &[Value]) -> Organization {
+        self.make(&self.organizations(), json!({"metadata": {"name": name, "ownerReferences": owners}})).await
+    }
+
+    async fn claim(&self, namespace: &str, name: &str, owners: &[Value]) -> ResourceCatalogClaim {
+        let entry = json!({"namespace": "publisher", "name": "database"});
+        let spec = json!({"catalogName": "gold", "resourceCatalogEntry": entry});
+        let object = json!({"metadata": {"name": name, "ownerReferences": owners}, "spec": spec});
+        self.make(&self.claims(namespace), object).await
+    }
+
+    async fn make<K>(&self, api: &Api<K>, mut object: Value) -> K
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
+    {
+        object["apiVersion"] = json!(K::api_version(&()));
+        object["kind"] = json!(K::kind(&()));
+        api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.collector.iter().for_each(AbortHandle::abort);
+    }
+}
+
+fn owner<K: Resource<DynamicType = ()>>(owner: &K) -> Value {
+    reference(owner, false)
+}
+
+fn blocking<K: Resource<DynamicType = ()>>(owner: &K) -> Value {
+    reference(owner, true)
+}
+
+fn reference<K: Resource<DynamicType = ()>>(owner: &K, blocking: bool) -> Value {
+    json!({"apiVersion": K::api_version(&()), "kind": K::kind(&()), "name": owner.name_any(),
+        "uid": owner.uid().unwrap(), "blockOwnerDeletion": blocking})
+}
+
+/// Waits until an object is gone.
+async fn gone<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str) {
+    let going = async {
+        while api.get_opt(name).await.unwrap().is_some() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, going).await.unwrap_or_else(|_| panic!("{name} stays"));
+}
+
+/// Waits long enough for whoever wanted to remove it, and gives the object.
+async fn stays<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str) -> K {
+    sleep(A_WHILE).await;
+    api.get(name).await.unwrap()
+}
+
+async fn delete<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str, how: PropagationPolicy) {
+    let parameters = DeleteParams { propagation_policy: Some(how), ..DeleteParams::default() };
+    api.delete(name, &parameters).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_owned_goes_with_its_last_owner() {
+    let site = Site::open().await;
+    let (first, second) = (site.organization("First", &[]).await, site.organization("Second", &[]).await);
+    let child = site.group("child", &[owner(&first)]).await;
+    site.group("grandchild", &[owner(&child)]).await;
+    site.claim("a", "claimed", &[owner(&child)]).await;
+    site.group("shared", &[owner(&first), owner(&second)]).await;
+    site.group("free", &[]).await;
+    delete(&site.organizations(), "First", PropagationPolicy::Background).await;
+    gone(&site.groups(), "child").await;
+    gone(&site.groups(), "grandchild").await;
+    gone(&site.claims("a"), "claimed").await;
+    let shared = stays(&site.groups(), "shared").await;
+    let owners: Vec<_> = shared.owner_references().iter().map(|owner| owner.name.clone()).collect();
+    assert_eq!(owners, ["Second"], "who is gone is no owner any more");
+    stays(&site.groups(), "free").await;
+    delete(&site.organizations(), "Second", PropagationPolicy::Background).await;
+    gone(&site.groups(), "shared").await;
+}
+
+#[tokio::test]
+async fn orphans_stay_and_have_no_owner() {
+    let site = Site::open().await;
+    let parent = site.organization("Parent", &[]).await;
+    site.group("one", &[owner(&parent)]).await;
+    site.group("two", &[owner(&parent)]).await;
+    delete(&site.organizations(), "Parent", PropagationPolicy::Orphan).await;
+    gone(&site.organizations(), "Parent").await;
+    for name in ["one", "two"] {
+        assert_eq!(stays(&site.groups(), name).await.owner_references(), []);
+    }
+}
+
+#[tokio::test]
+async fn an_owner_waits_for_those_who_block_it_and_for_nobody_else() {
+    let site = Site::open().await;
+    let parent = site.organization("Parent", &[]).await;
+    let mut held = site.group("held", &[blocking(&parent)]).await;
+    held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    let held = site.groups().replace("held", &PostParams::default(), &held).await.unwrap();
+    let mut loose = site.group("loose", &[owner(&parent)]).await;
+    loose.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    site.groups().replace("loose", &PostParams::default(), &loose).await.unwrap();
+    delete(&site.organizations(), "Parent", PropagationPolicy::Foreground).await;
+    let waiting = stays(&site.organizations(), "Parent").await;
+    assert_eq!(waiting.finalizers(), ["foregroundDeletion"]);
+    let mut held = site.groups().get(&held.name_any()).await.unwrap();
+    assert!(held.metadata.deletion_timestamp.is_some(), "it is asked to go");
+    held.metadata.finalizers = None;
+    site.groups().replace("held", &PostParams::default(), &held).await.unwrap();
+    gone(&site.groups(), "held").await;
+    gone(&site.organizations(), "Parent").await;
+    assert!(stays(&site.groups(), "loose").await.metadata.deletion_timestamp.is_some());
+}
+
+#[tokio::test]
+async fn a_circle_is_no_reason_to_wait_for_ever() {
+    let site = Site::open().await;
+    let mut first = site.group("first", &[]).await;
+    let second = site.group("second", &[blocking(&first)]).await;
+    let third = site.group("third", &[blocking(&second)]).await;
+    first.metadata.owner_references = Some(vec![serde_json::from_value(blocking(&third)).unwrap()]);
+    site.groups().replace("first", &PostParams::default(), &first).await.unwrap();
+    delete(&site.groups(), "first", PropagationPolicy::Foreground).await;
+    for name in ["first", "second", "third"] {
+        gone(&site.groups(), name).await;
+    }
+}
+
+#[tokio::test]
+async fn who_names_the_wrong_owner_is_alone() {
+    let site = Site::open().await;
+    let organization = site.organization("Acme", &[]).await;
+    let elsewhere = site.claim("b", "owner", &[]).await;
+    let with = |field: &str, value: &str| {
+        let mut reference = owner(&organization);
+        reference[field] = json!(value);
+        reference
+    };
+    site.group("no-such-uid", &[with("uid", "11111111-2222-3333-4444-555555555555")]).await;
+    site.group("other-name", &[with("name", "Other")]).await;
+    site.group("other-kind", &[with("kind", "Group")]).await;
+    site.claim("a", "other-namespace", &[owner(&elsewhere)]).await;
+    for name in ["no-such-uid", "other-name", "other-kind"] {
+        gone(&site.groups(), name).await;
+    }
+    gone(&site.claims("a"), "other-namespace").await;
+
+    // These cannot be told, and what cannot be told is no reason to remove anything.
+    site.group("unknown-kind", &[with("apiVersion", "unknown.example.com/v1")]).await;
+    site.group("of-a-claim", &[owner(&elsewhere)]).await;
+    stays(&site.groups(), "unknown-kind").await;
+    stays(&site.groups(), "of-a-claim").await;
+}
+
+#[tokio::test]
+async fn what_happened_before_it_began_is_made_good() {
+    let site = Site::without_collector().await;
+    let parent = site.organization("Parent", &[]).await;
+    let kept = site.organization("Kept", &[]).await;
+    site.group("child", &[owner(&parent)]).await;
+    site.group("kept", &[owner(&kept)]).await;
+    site.group("blocking", &[blocking(&kept)]).await;
+    delete(&site.organizations(), "Parent", PropagationPolicy::Background).await;
+    // The same name again is another object.
+    site.organization("Parent", &[]).await;
+    let waiting = site.organization("Waiting", &[]).await;
+    site.group("hindrance", &[blocking(&waiting)]).await;
+    delete(&site.organizations(), "Waiting", PropagationPolicy::Foreground).await;
+    let site = site.with_collector();
+    gone(&site.groups(), "child").await;
+    gone(&site.organizations(), "Waiting").await;
+    gone(&site.groups(), "hindrance").await;
+    stays(&site.groups(), "kept").await;
+    stays(&site.groups(), "blocking").await;
+}
