@@ -37,7 +37,8 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let registry = Registry::start(store, kinds::all().unwrap(), Default::default()).await.unwrap();
+        let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
+        let registry = Registry::start(store, kinds, Default::default()).await.unwrap();
         let parts = ServerParts {
             registry: Arc::new(registry),
             health: Health::new(),
