@@ -23,6 +23,11 @@ pub(crate) fn of(error: &Error) -> Status {
         Error::NoUniqueName { resource, name } => Status::no_unique_name(resource, name),
         Error::Conflict { resource, name, why } => Status::conflict(resource, name, why),
         Error::Modified { resource, name } => Status::modified(resource, name),
+        Error::Forbidden { resource, name, why, causes } => {
+            let mut status = Status::forbidden(resource, name, why);
+            status.details.causes.clone_from(causes);
+            status
+        }
         Error::Invalid { kind, name, errors } => Status::invalid(kind, name, errors),
         Error::Unfit { .. } => Status::bad_request(error.to_string()),
         Error::BadRequest(message) => Status::bad_request(message.as_str()),

@@ -3,7 +3,7 @@
 
 use bailiwick_machinery::apply::ApplyError;
 use bailiwick_machinery::patch::PatchError;
-use bailiwick_machinery::{FieldErrors, GroupKind, GroupResource};
+use bailiwick_machinery::{Cause, FieldErrors, GroupKind, GroupResource};
 use bailiwick_storage as storage;
 
 /// The result of an operation.
@@ -55,6 +55,18 @@ pub enum Error {
         resource: GroupResource,
         /// Its name.
         name: String,
+    },
+    /// Nobody may do this to the object, or not now.
+    #[error("{resource} \"{name}\" is forbidden: {why}")]
+    Forbidden {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+        /// Why not.
+        why: String,
+        /// What in particular.
+        causes: Vec<Cause>,
     },
     /// The object breaks rules.
     #[error("{kind} \"{name}\" is invalid: {errors}")]

@@ -9,6 +9,8 @@ mod resource_catalog_claim;
 
 use crate::kind::{Kind, KindError};
 
+pub use host::NamespaceLifecycle;
+
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
     [group::kind(), organization::kind(), org_group::kind(), resource_catalog_claim::kind()].into_iter().collect()

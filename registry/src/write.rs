@@ -131,7 +131,8 @@ impl Registry {
         Ok(found.map(|found| Current { certain: true, ..found }))
     }
 
-    async fn current(&self, kind: &ServedKind, key: &Key, at: At) -> Result<Option<Current>> {
+    /// The object at a key, as new as is asked for.
+    pub(crate) async fn current(&self, kind: &ServedKind, key: &Key, at: At) -> Result<Option<Current>> {
         let (_, cached) = self.cache().get_object(key, at).await.map_err(|error| failed("get", kind, error))?;
         let Some(cached) = cached else { return Ok(None) };
         let object = encoded(kind, &cached)?.to_object(kind.gvk());

@@ -8,6 +8,7 @@ mod operations {
     mod create;
     mod delete;
     mod list;
+    mod namespaces;
     mod selectors;
     mod subresource;
     mod support;

@@ -5,8 +5,11 @@
 //! which of its habits differ from most.
 
 mod config_map;
+mod namespace_lifecycle;
 
 use crate::kind::{Kind, KindError};
+
+pub use namespace_lifecycle::NamespaceLifecycle;
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [config_map::kind()].into_iter().collect()

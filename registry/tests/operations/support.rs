@@ -66,7 +66,16 @@ fn all_kinds() -> Vec<Kind> {
         categories: Vec::new(),
     };
     let widgets = Kind::new(names, Scope::Namespaced, NameRule::DnsSubdomain, version(HOME)).unwrap();
+    let namespaces = Names {
+        kind: "Namespace".into(),
+        list_kind: "NamespaceList".into(),
+        plural: "namespaces".into(),
+        singular: "namespace".into(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+    };
     let mut all = kinds::all().unwrap();
+    all.push(Kind::new(namespaces, Scope::Cluster, NameRule::DnsLabel, version("")).unwrap());
     all.push(widgets.with_status().also_served(version(ALIAS)));
     all
 }
