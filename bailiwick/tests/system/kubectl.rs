@@ -155,8 +155,8 @@ async fn config_maps(shell: &Shell, folder: &std::path::Path) {
     assert_eq!(shell.run_with("apply -f -", &manifest.replace("  c: d\n", "")).await, "configmap/applied configured\n");
     assert_eq!(shell.run("get cm applied -o jsonpath={.data}").await, r#"{"a":"b"}"#);
     let explained = shell.run("explain configmap.data").await;
-    assert!(explained.contains("alphanumeric characters"), "{explained}");
-    let refused = shell.fail_with("apply -f -", &manifest.replace("data:", "date:")).await;
+    assert!(explained.contains("Data contains the configuration data."), "{explained}");
+    let refused = shell.fail_with("apply -f -", &manifest.replace("\ndata:", "\ndate:")).await;
     assert!(refused.contains("unknown field \"date\""), "{refused}");
     let described = shell.run("describe cm settings").await;
     assert!(described.contains("tier=gold") && described.contains("blue"), "{described}");

@@ -19,8 +19,16 @@ impl HostType {
             if let Some(Value::Object(properties)) = json.get_mut("properties") {
                 properties.insert("metadata".to_owned(), json!({ "type": "object" }));
             }
+            if let Value::Object(keywords) = json {
+                keywords.retain(|name, value| *name != "required" || !is_only_metadata(value));
+            }
         })
     }
+}
+
+/// Rust's types cannot do without it; Kubernetes can.
+fn is_only_metadata(required: &Value) -> bool {
+    *required == json!(["metadata"])
 }
 
 fn add_facts(message: &'static Message, json: &mut Value) {
