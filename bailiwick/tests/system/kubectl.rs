@@ -158,7 +158,7 @@ async fn config_maps(shell: &Shell, folder: &std::path::Path) {
     assert!(explained.contains("Data contains the configuration data."), "{explained}");
     let refused = shell.fail_with("apply -f -", &manifest.replace("\ndata:", "\ndate:")).await;
     assert!(refused.contains("unknown field \"date\""), "{refused}");
-    let described = shell.run("describe cm settings").await;
+    let described = shell.run("describe cm settings --show-events=false").await;
     assert!(described.contains("tier=gold") && described.contains("blue"), "{described}");
     assert_eq!(shell.run("delete cm settings applied").await.lines().count(), 2);
 }
