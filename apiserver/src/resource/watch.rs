@@ -192,10 +192,8 @@ impl Stream {
         let mut piece = Vec::new();
         if events.is_empty() {
             self.phase = Phase::Live;
-            if end_marker {
-                if let Err(status) = self.encoder.bookmark(&mut piece, self.watch.position(), true) {
-                    return Ok(self.fail_with(&status).into());
-                }
+            if end_marker && let Err(status) = self.encoder.bookmark(&mut piece, self.watch.position(), true) {
+                return Ok(self.fail_with(&status).into());
             }
         }
         for event in &events {
