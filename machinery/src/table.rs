@@ -245,6 +245,14 @@ impl Columns {
         })
     }
 
+    /// The same, as Kubernetes' own kinds have it: as text.
+    #[must_use]
+    pub fn with_age_as_text(self) -> Self {
+        self.with(Column::new("Age", ColumnType::String, CREATED), |object, now| {
+            ColumnType::Date.cell(object.metadata().get("creationTimestamp"), now)
+        })
+    }
+
     /// What the columns are.
     pub fn definitions(&self) -> &[Column] {
         &self.definitions

@@ -42,7 +42,10 @@ impl Accepted {
 impl ServedKind {
     /// Makes an object of what a client sent, and notes what the client should know about it.
     pub fn accept(&self, mut object: Object, options: &WriteOptions) -> Result<Accepted> {
-        self.check_type(&object)?;
+        match self.host_type() {
+            Some(_) => self.check_typed(&object)?,
+            None => self.check_type(&object)?,
+        }
         let unfit = |error: &dyn std::fmt::Display| Error::Unfit {
             kind: self.gvk().kind.to_string(),
             version: self.gvk().version.to_string(),
@@ -107,6 +110,18 @@ impl ServedKind {
             }
         }
         self.invalid_if_any(object, errors)
+    }
+
+    /// The same for a kind with a Go type, which another kind cannot even be read as.
+    fn check_typed(&self, object: &Object) -> Result<()> {
+        if object.gvk().as_ref() == Some(self.gvk()) {
+            return Ok(());
+        }
+        let (found, version) = (object.kind(), object.api_version());
+        let (wanted, home) = (&self.gvk().kind, self.gvk().group_version());
+        Err(Error::BadRequest(format!(
+            "{found} in version \"{version}\" cannot be handled as a {wanted}: it must be a {wanted} of version \"{home}\""
+        )))
     }
 
     /// Refuses an object of another kind. Who reads a body has checked its version; a patch can change it.

@@ -123,6 +123,10 @@ fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
         object.fields_mut().remove("status");
     }
     object.set_gvk(kind.gvk());
+    // Go has no objects without a status, only empty ones.
+    if let Some(host_type) = kind.host_type() {
+        host_type.complete(object);
+    }
 }
 
 fn random_name(base: &str) -> String {

@@ -416,7 +416,7 @@ impl Version {
             .ok_or_else(|| KindError::NotHost { kind: T::KIND.to_owned(), version: group_version.to_string() })?;
         let schema = host_type.schema::<T>();
         let schema = schema.map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
-        Ok(Self { group_version, schema, columns: Columns::named().with_age(), selectable: Vec::new() })
+        Ok(Self { group_version, schema, columns: Columns::named().with_age_as_text(), selectable: Vec::new() })
     }
 }
 

@@ -37,7 +37,11 @@ impl Selection {
             let field = requirement.field.as_str();
             let known = field == NAME || (field == NAMESPACE && kind.kind().scope() == Scope::Namespaced);
             if !known && !declared.iter().any(|declared| declared.name() == field) {
-                return Err(bad(format!("field label not supported: {field}")));
+                let typed = kind.host_type().is_some() && declared.is_empty();
+                return Err(bad(match typed {
+                    true => format!("\"{field}\" is not a known field selector: only \"{NAME}\", \"{NAMESPACE}\""),
+                    false => format!("field label not supported: {field}"),
+                }));
             }
         }
         Ok(Self { labels, fields, ..Self::everything(kind) })

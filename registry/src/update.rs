@@ -139,6 +139,9 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     let old = &current.object;
     let (mut new, mut warnings) = (update.change)(old)?.into_parts();
     check_version(kind, &new, old)?;
+    if matches!(new.metadata().resource_version(), "" | "0") {
+        new.set_metadata_text("resourceVersion", old.metadata().resource_version());
+    }
     update.tracking.track(ctx, kind, update.part, Some(old), &mut new);
     match update.part {
         Part::Main => keep_status(kind, &mut new, old),

@@ -52,7 +52,8 @@ impl Call<'_> {
         let change = |old: &Object| {
             let patched =
                 || patch.as_ref().map_err(Clone::clone).and_then(|patch| patch.apply(old)).map_err(Error::Patch);
-            let mut accepted = accept_patched(kind, patched, &write)?;
+            let shown = |patched: &Object| patch.as_ref().map_or_else(|_| json(patched), |patch| patch.shown(patched));
+            let mut accepted = accept_patched(kind, patched, shown, &write)?;
             self.check_name(accepted.object()).map_err(|status| Error::BadRequest(status.message))?;
             self.check_namespace(kind, &mut accepted).map_err(|status| Error::BadRequest(status.message))?;
             Ok(accepted)
@@ -64,13 +65,17 @@ impl Call<'_> {
     }
 }
 
-/// Makes an object of what a patch makes. What is none is shown as a whole: the patch alone does not tell what is wrong.
+fn json(object: &Object) -> String {
+    String::from_utf8_lossy(&encode::to_json(object.as_value())).into_owned()
+}
+
+/// Makes an object of what a patch makes.
 fn accept_patched(
     kind: &ServedKind,
     patch: impl Fn() -> Result<Object, Error>,
+    shown: impl Fn(&Object) -> String,
     write: &WriteOptions,
 ) -> Result<Accepted, Error> {
-    let json = |patched: &Object| String::from_utf8_lossy(&encode::to_json(patched.as_value())).into_owned();
     let patched = patch()?;
     if patched.kind().is_empty() {
         let json = json(&patched);
@@ -79,7 +84,7 @@ fn accept_patched(
     kind.accept(patched, write).map_err(|error| match error {
         // Made again, rather than written out for every patch that is good.
         Error::Unfit { why, .. } => match patch() {
-            Ok(patched) => Error::PatchedObject { patch: json(&patched), why },
+            Ok(patched) => Error::PatchedObject { patch: shown(&patched), why },
             Err(error) => error,
         },
         other => other,
@@ -104,6 +109,15 @@ impl Patch {
             Self::Json(patch) => patch.problems().to_vec(),
             Self::Merge(patch) => patch.problems(),
             Self::Strategic(_, patch) => patch.problems(),
+        }
+    }
+
+    /// What is shown of a patch whose result is no object. Of most, that is the whole result: the patch alone does not
+    /// tell what is wrong.
+    fn shown(&self, patched: &Object) -> String {
+        match self {
+            Self::Json(_) | Self::Merge(_) => json(patched),
+            Self::Strategic(_, patch) => patch.shown(),
         }
     }
 

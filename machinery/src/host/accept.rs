@@ -91,6 +91,12 @@ impl HostType {
         }
         Ok(unknown)
     }
+
+    /// Adds what Go's types always have to an object that was accepted and has lost some of it since.
+    pub fn complete(self, object: &mut Object) {
+        // What was accepted once is small enough.
+        drop(fill(self.message, object.fields_mut(), &mut Budget::new()));
+    }
 }
 
 fn accept_fields(

@@ -16,11 +16,20 @@ impl HostType {
         Schema::from_type_with::<T>(|json| {
             add_facts(self.message, json);
             // Metadata has rules of its own, whatever the kind.
-            if let Some(Value::Object(properties)) = json.get_mut("properties") {
-                properties.insert("metadata".to_owned(), json!({ "type": "object" }));
+            if let Some(metadata) = json.pointer_mut("/properties/metadata") {
+                let description = metadata.get("description").cloned().unwrap_or_default();
+                *metadata = json!({ "type": "object", "description": description });
+            }
+            if let Value::Object(keywords) = json {
+                keywords.retain(|name, value| *name != "required" || !is_only_metadata(value));
             }
         })
     }
+}
+
+/// Rust's types cannot do without it; Kubernetes can.
+fn is_only_metadata(required: &Value) -> bool {
+    *required == json!(["metadata"])
 }
 
 fn add_facts(message: &'static Message, json: &mut Value) {

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::table::{Field, Message, table};
 use super::*;
@@ -125,6 +125,13 @@ fn fields_are_in_the_order_of_their_numbers() {
         let sorted: BTreeSet<u32> = numbers.iter().copied().collect();
         assert!(numbers.iter().eq(&sorted), "{}", message.name());
     }
+}
+
+#[test]
+fn what_go_always_has_is_added_again() {
+    let mut object = Object::try_from(json!({"metadata": {"name": "a"}, "spec": {}})).unwrap();
+    host_type(&json!(["v1", "Namespace"])).complete(&mut object);
+    assert_eq!(object.as_value(), &json!({"metadata": {"name": "a"}, "spec": {}, "status": {}}));
 }
 
 /// A few bytes may not become much memory.

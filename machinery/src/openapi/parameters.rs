@@ -44,21 +44,30 @@ pub(super) fn namespace() -> Parameter {
 }
 
 /// The parameters in the query of an operation.
-pub(super) fn query(verb: Verb) -> impl Iterator<Item = Parameter> {
-    let own: &[Described] = match verb {
-        Verb::Get => &[RESOURCE_VERSION],
-        Verb::List | Verb::DeleteCollection => &LIST,
-        Verb::Create | Verb::Update => &[DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION],
-        Verb::Patch => &[DRY_RUN, PATCH_FIELD_MANAGER, FIELD_VALIDATION, FORCE],
-        Verb::Delete => &DELETE,
+///
+/// Of Kubernetes' own kinds, documents say more about deleting many objects, and less about reading one.
+pub(super) fn query(verb: Verb, typed: bool) -> impl Iterator<Item = Parameter> {
+    let own: Vec<&Described> = match (verb, typed) {
+        (Verb::Get, true) => Vec::new(),
+        (Verb::Get, false) => vec![&RESOURCE_VERSION],
+        (Verb::DeleteCollection, true) => {
+            LIST.iter().filter(|one| !OF_WATCHES.contains(&one.0)).chain(&DELETE).collect()
+        }
+        (Verb::List | Verb::DeleteCollection, _) => LIST.iter().collect(),
+        (Verb::Create | Verb::Update, _) => vec![&DRY_RUN, &FIELD_MANAGER, &FIELD_VALIDATION],
+        (Verb::Patch, _) => vec![&DRY_RUN, &PATCH_FIELD_MANAGER, &FIELD_VALIDATION, &FORCE],
+        (Verb::Delete, _) => DELETE.iter().collect(),
     };
-    own.iter().chain([&PRETTY]).map(|&(name, kind, description)| Parameter {
+    own.into_iter().chain([&PRETTY]).map(|&(name, kind, description)| Parameter {
         name,
         place: Place::Query,
         kind,
         description: description.into(),
     })
 }
+
+/// What only watches ask for.
+const OF_WATCHES: [&str; 2] = ["allowWatchBookmarks", "watch"];
 
 /// Name, type and description.
 type Described = (&'static str, &'static str, &'static str);

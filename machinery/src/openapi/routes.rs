@@ -6,9 +6,18 @@ use super::{Resource, Subresource, Verb, meta};
 use crate::group::GroupVersionKind;
 use crate::metadata::Scope;
 
-/// What objects are read and written as; in protobuf only where their messages are known.
-const TYPED_OBJECT_TYPES: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+/// What objects are read and written as; in protobuf only where their messages are known, and there upstream does not say
+/// what it reads.
 const OBJECT_TYPES: [&str; 2] = ["application/json", "application/yaml"];
+const TYPED_OBJECT_TYPES: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const TYPED_LIST_TYPES: [&str; 5] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+];
+const ANYTHING: [&str; 1] = ["*/*"];
 
 /// How objects can be patched; strategically only where their Go types are known.
 const TYPED_PATCH_TYPES: [&str; 4] = [
@@ -121,11 +130,16 @@ impl Target<'_> {
             content_types: match (verb, resource.typed) {
                 (Verb::Patch, true) => &TYPED_PATCH_TYPES,
                 (Verb::Patch, false) => &PATCH_TYPES,
-                _ => object_types(resource),
+                (_, true) => &ANYTHING,
+                (_, false) => &OBJECT_TYPES,
             },
-            answer_types: object_types(resource),
-            body: body(verb, component(resource.group_version, kind)),
-            responses: responses(verb),
+            answer_types: match (verb, resource.typed) {
+                (Verb::List, true) => &TYPED_LIST_TYPES,
+                (_, true) => &TYPED_OBJECT_TYPES,
+                (_, false) => &OBJECT_TYPES,
+            },
+            body: body(verb, resource.typed, component(resource.group_version, kind)),
+            responses: responses(verb, resource.typed),
             answer: self.answer(resource, verb),
         }
     }
@@ -163,7 +177,7 @@ impl Target<'_> {
     }
 
     fn parameters(self, resource: &Resource<'_>, verb: Verb) -> Vec<Parameter> {
-        let mut all: Vec<Parameter> = parameters::query(verb).collect();
+        let mut all: Vec<Parameter> = parameters::query(verb, resource.typed).collect();
         if matches!(self, Target::Object | Target::Below(_)) {
             all.push(parameters::name(resource.kind));
         }
@@ -186,10 +200,6 @@ impl Target<'_> {
     }
 }
 
-fn object_types(resource: &Resource<'_>) -> &'static [&'static str] {
-    if resource.typed { &TYPED_OBJECT_TYPES } else { &OBJECT_TYPES }
-}
-
 /// Method, action, and the first word of an operation's name.
 fn words(verb: Verb) -> (&'static str, &'static str, &'static str) {
     match verb {
@@ -203,8 +213,9 @@ fn words(verb: Verb) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-fn body(verb: Verb, object: String) -> Option<Body> {
+fn body(verb: Verb, typed: bool, object: String) -> Option<Body> {
     match verb {
+        Verb::DeleteCollection if typed => Some(Body { component: meta::name("DeleteOptions"), required: false }),
         Verb::Create | Verb::Update => Some(Body { component: object, required: true }),
         Verb::Patch => Some(Body { component: meta::name("Patch"), required: true }),
         Verb::Delete => Some(Body { component: meta::name("DeleteOptions"), required: false }),
@@ -212,13 +223,14 @@ fn body(verb: Verb, object: String) -> Option<Body> {
     }
 }
 
-fn responses(verb: Verb) -> Vec<(&'static str, &'static str)> {
+fn responses(verb: Verb, typed: bool) -> Vec<(&'static str, &'static str)> {
     const OK: (&str, &str) = ("200", "OK");
     const CREATED: (&str, &str) = ("201", "Created");
     const ACCEPTED: (&str, &str) = ("202", "Accepted");
     match verb {
         Verb::Create => vec![OK, CREATED, ACCEPTED],
         Verb::Update => vec![OK, CREATED],
+        Verb::Patch if typed => vec![OK, CREATED],
         Verb::Delete => vec![OK, ACCEPTED],
         Verb::DeleteCollection | Verb::Get | Verb::List | Verb::Patch => vec![OK],
     }

@@ -159,6 +159,11 @@ impl StrategicPatch {
         problems(&self.duplicates)
     }
 
+    /// The patch as Go prints it.
+    pub fn shown(&self) -> String {
+        print::plain(&Value::Object(self.fields.clone()))
+    }
+
     /// The object with the patch applied.
     pub fn apply(
         &self,

@@ -21,3 +21,6 @@ fn description(kind: &Kind, path: &str) -> String {
     let found = path.split('.').fold(schema, |schema, name| schema.and_then(|schema| schema.property(name)));
     found.map(|schema| schema.description().to_owned()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 use bailiwick_machinery::{NameForm, NameRule};
 
-use super::{all, name};
+use super::{all, host, name};
 
 #[test]
 fn every_kind_has_a_schema_in_which_every_field_is_described() {
@@ -16,7 +16,7 @@ fn every_kind_has_a_schema_in_which_every_field_is_described() {
     }
     let kinds = all().expect("the native kinds");
     assert!(kinds.len() >= 4);
-    for kind in kinds {
+    for kind in kinds.into_iter().chain(host().expect("Kubernetes' own kinds")) {
         for version in kind.versions() {
             check(&kind.names().kind, "", &version.schema);
             assert!(version.columns.definitions().len() >= 2, "{} has no columns", kind.names().kind);

@@ -1,4 +1,4 @@
-// The clients of Go programs: what client-go's informers and its dynamic and metadata clients expect of a server.
+// The clients of Go programs: what client-go's informers and its dynamic, metadata and typed clients expect of a server.
 //
 //	go run . --kubeconfig FILE
 //
@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -64,6 +65,13 @@ func run(ctx context.Context, kubeconfig string) error {
 	}
 	if err := partial(ctx, known, namespace); err != nil {
 		return fmt.Errorf("an informer of metadata: %w", err)
+	}
+	typedClient, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if err := typed(ctx, typedClient, requests, namespace); err != nil {
+		return fmt.Errorf("a typed client: %w", err)
 	}
 	return nil
 }

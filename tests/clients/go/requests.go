@@ -6,11 +6,13 @@ import (
 	"sync"
 )
 
-// requests remembers how collections of claims were asked for.
+// requests remembers how collections of claims were asked for, and in which encodings answers came.
 type requests struct {
 	mutex   sync.Mutex
 	lists   int
 	streams int
+	// By path.
+	answers map[string][]string
 }
 
 func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
@@ -18,8 +20,21 @@ func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 		if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/"+claims.Resource) {
 			r.remember(request.URL.Query().Get("watch"), request.URL.Query().Get("sendInitialEvents"))
 		}
-		return next.RoundTrip(request)
+		response, err := next.RoundTrip(request)
+		if err == nil {
+			r.answered(request.URL.Path, response.Header.Get("Content-Type"))
+		}
+		return response, err
 	})
+}
+
+func (r *requests) answered(path, contentType string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.answers == nil {
+		r.answers = map[string][]string{}
+	}
+	r.answers[path] = append(r.answers[path], contentType)
 }
 
 func (r *requests) remember(watch, sendInitialEvents string) {

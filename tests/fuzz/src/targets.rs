@@ -3,6 +3,7 @@
 pub mod continue_token;
 pub mod delete_options;
 pub mod field_selector;
+pub mod host_kind;
 pub mod json;
 pub mod json_patch;
 pub mod label_selector;
@@ -18,6 +19,7 @@ pub mod schema;
 pub mod schema_definition;
 pub mod sealed_value;
 pub mod storage_key;
+pub mod strategic_patch;
 pub mod time;
 mod value;
 pub mod watch_frame;
@@ -45,6 +47,7 @@ pub const TARGETS: &[Target] = targets![
     continue_token,
     delete_options,
     field_selector,
+    host_kind,
     json,
     json_patch,
     label_selector,
@@ -60,6 +63,7 @@ pub const TARGETS: &[Target] = targets![
     schema_definition,
     sealed_value,
     storage_key,
+    strategic_patch,
     time,
     watch_frame,
     yaml,

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::run::Exchange;
 
 /// The plural names of the kinds in the cases: a path that ends in one is a collection's.
-const COLLECTIONS: [&str; 5] = ["groups", "namespaces", "organizations", "orggroups", "resourcecatalogclaims"];
+const COLLECTIONS: [&str; 6] =
+    ["configmaps", "groups", "namespaces", "organizations", "orggroups", "resourcecatalogclaims"];
 
 /// What versions there were in a scenario up to now.
 #[derive(Debug, Default)]

@@ -72,7 +72,7 @@ fn read(body: &[u8]) -> Object {
     envelope.to_object().expect("what was written can be read")
 }
 
-fn envelope((api_version, kind): (&str, &str), message: &[u8]) -> Vec<u8> {
+pub(super) fn envelope((api_version, kind): (&str, &str), message: &[u8]) -> Vec<u8> {
     let type_meta = [field(0x0a, api_version.as_bytes()), field(0x12, kind.as_bytes())].concat();
     [b"k8s\0".to_vec(), field(0x0a, &type_meta), field(0x12, message)].concat()
 }
