@@ -225,7 +225,10 @@ func (r generator) run(w *world, s script, root m) script {
 		after := decode(encode(w.take(live, i, &next)))
 		if next.Result != nil {
 			live = after
-			live["metadata"].(m)["uid"] = "u"
+			// Whoever owned all of the metadata may have applied none.
+			if metadata, _ := live["metadata"].(m); metadata["name"] != nil {
+				metadata["uid"] = "u"
+			}
 		}
 		s.Steps = append(s.Steps, next)
 	}
