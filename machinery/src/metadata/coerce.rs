@@ -131,12 +131,22 @@ const MANAGED_FIELDS_ENTRY: &[Field] = &[
 /// Checks the types of an object's metadata and drops what is null, empty or unknown. Returns where the unknown fields
 /// were: `metadata.foo`.
 pub fn coerce(object: &mut Object) -> Result<Vec<String>, MetadataError> {
-    let mut unknown = Vec::new();
     match object.fields_mut().get_mut("metadata") {
-        None => {}
-        Some(Value::Null) => drop(object.fields_mut().remove("metadata")),
-        Some(Value::Object(fields)) => coerce_fields(OBJECT_META_NAME, OBJECT_META, fields, "metadata", &mut unknown)?,
-        Some(other) => return Err(MetadataError::NoObject { found: json_type(other) }),
+        None => Ok(Vec::new()),
+        Some(Value::Null) => {
+            object.fields_mut().remove("metadata");
+            Ok(Vec::new())
+        }
+        Some(metadata) => coerce_at(metadata, "metadata"),
+    }
+}
+
+/// The same for metadata that stands at a path.
+pub(crate) fn coerce_at(metadata: &mut Value, path: &str) -> Result<Vec<String>, MetadataError> {
+    let mut unknown = Vec::new();
+    match metadata {
+        Value::Object(fields) => coerce_fields(OBJECT_META_NAME, OBJECT_META, fields, path, &mut unknown)?,
+        other => return Err(MetadataError::NoObject { found: json_type(other) }),
     }
     Ok(unknown)
 }

@@ -292,6 +292,37 @@ fn very_many_errors_are_cut_short() {
     assert!(unknown_fields(&schema, &object).is_empty());
 }
 
+#[derive(Deserialize)]
+struct Read {
+    schema: Value,
+    object: Value,
+    #[serde(default)]
+    unknown: Vec<String>,
+    result: Option<Value>,
+    #[serde(default)]
+    error: String,
+}
+
+/// Fields that nobody knows are told of wherever an object stands inside of another one, and go.
+#[test]
+fn embedded_objects_are_read_as_upstream_reads_them() {
+    let cases: Vec<Read> = recorded(include_str!("../../../tests/data/go/schema-embedded.json"));
+    assert!(cases.len() > 200);
+    for case in cases {
+        let schema = Schema::from_json(&case.schema).unwrap();
+        let mut value = case.object.clone();
+        let mut unknown = prune(&schema, &mut value);
+        drop_nulls(&schema, &mut value);
+        match coerce_embedded(&schema, &mut value) {
+            Ok(more) => {
+                unknown.extend(more);
+                assert_eq!((unknown, Some(value)), (case.unknown, case.result), "{}", case.object);
+            }
+            Err(error) => assert_eq!(error.to_string(), case.error, "{}", case.object),
+        }
+    }
+}
+
 #[test]
 fn embedded_objects_are_shown() {
     let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true,
