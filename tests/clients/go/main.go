@@ -65,5 +65,8 @@ func run(ctx context.Context, kubeconfig string) error {
 	if err := partial(ctx, known, namespace); err != nil {
 		return fmt.Errorf("an informer of metadata: %w", err)
 	}
+	if err := openapi(ctx, config); err != nil {
+		return fmt.Errorf("OpenAPI: %w", err)
+	}
 	return nil
 }
