@@ -140,7 +140,7 @@ fn patterns_match_as_in_go() {
     let texts = answers[0].matches.clone();
     let mut differences = Vec::new();
     for answer in &answers {
-        match pattern::Pattern::new(&answer.pattern) {
+        match pattern::Pattern::new(&answer.pattern, &mut pattern::PatternBudget::default()) {
             Ok(pattern) => {
                 let matches: BTreeSet<String> = texts.iter().filter(|text| pattern.matches(text)).cloned().collect();
                 if matches != answer.matches || !answer.error.is_empty() {
@@ -321,6 +321,18 @@ fn embedded_objects_are_read_as_upstream_reads_them() {
             Err(error) => assert_eq!(error.to_string(), case.error, "{}", case.object),
         }
     }
+}
+
+#[test]
+fn all_patterns_of_a_schema_share_a_budget() {
+    let with = |count: usize| {
+        let field = |i: usize| (format!("f{i}"), json!({"type": "string", "pattern": format!("^(ab{i}){{900}}$")}));
+        let properties: serde_json::Map<String, Value> = (0..count).map(field).collect();
+        Schema::from_json(&json!({"type": "object", "properties": properties}))
+    };
+    assert!(with(50).is_ok());
+    let errors = with(300).unwrap_err();
+    assert!(errors.to_string().contains("too large beside the others of its schema"), "{errors}");
 }
 
 #[test]
