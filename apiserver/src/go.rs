@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub(crate) use bailiwick_machinery::go::{is_printable, json_type, quote};
+pub(crate) use bailiwick_machinery::go::{json_type, quote};
 
 /// A number that Go's `strconv` refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,11 +120,6 @@ pub fn parse_duration(text: &str) -> Result<i64, DurationError> {
     }
     let value = if negative { 0_i64.checked_sub_unsigned(total) } else { i64::try_from(total).ok() };
     value.ok_or_else(invalid)
-}
-
-/// `fmt.Sprintf("%#U", c)`.
-pub(crate) fn code_point(c: char) -> String {
-    if is_printable(c) { format!("U+{:04X} '{c}'", u32::from(c)) } else { format!("U+{:04X}", u32::from(c)) }
 }
 
 /// Quotes as the package `time` writes them, which knows no Unicode.

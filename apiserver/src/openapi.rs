@@ -11,15 +11,15 @@
 //! whatever is named. For the same reason nobody is redirected to the current hash of a document: an aggregator takes a
 //! redirection for a failure. Whoever has an old hash gets the current document, without leave to keep it.
 //!
-//! There is JSON only. kubectl asks for protobuf where it finds no answer in version 3, and for our kinds it finds one.
+//! Version 2 is there in protobuf too, which is how kubectl asks for it; version 3 in JSON only.
 
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bailiwick_machinery::media::{self, Endpoint, MediaType};
+use bailiwick_machinery::media::{self, MediaType, NotAcceptable};
 use bailiwick_machinery::openapi::{Info, root, v2, v3};
-use bailiwick_machinery::{GroupVersion, encode};
+use bailiwick_machinery::{GroupVersion, encode, proto};
 use bailiwick_registry::ServedKind;
 use bytes::Bytes;
 use http::header::{
@@ -52,12 +52,25 @@ pub(crate) struct OpenApi {
     by_path: HashMap<String, Document>,
 }
 
+/// A document in all its forms, the usual one first.
+struct Document(Vec<Form>);
+
 /// A document, ready to be sent.
-struct Document {
-    json: Bytes,
+struct Form {
+    /// By what clients ask for it. The first one is what it is called in the answer.
+    media_types: &'static [&'static str],
+    plain: Bytes,
     gzip: Bytes,
     hash: String,
 }
+
+const JSON: &[&str] = &[MediaType::Json.as_str()];
+
+/// Old clients have an `@` where media types may have none.
+const PROTOBUF: &[&str] = &[
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+];
 
 // === impl OpenApi ===
 
@@ -71,20 +84,22 @@ impl OpenApi {
         for version in versions {
             let key = root(version);
             let document = Document::new(&v3(INFO, version, &resources));
-            let url = format!("{ROOT}/{key}?hash={}", document.hash);
+            let url = format!("{ROOT}/{key}?hash={}", document.hash());
             by_path.insert(format!("{ROOT}/{key}"), document);
             roots.insert(key, json!({ "serverRelativeURL": url }));
         }
         by_path.insert(ROOT.to_owned(), Document::new(&json!({ "paths": roots })));
-        by_path.insert(V2.to_owned(), Document::new(&v2(INFO, &resources)));
+        let everything = v2(INFO, &resources);
+        let protobuf = Form::new(PROTOBUF, proto::openapi_v2(&everything));
+        by_path.insert(V2.to_owned(), Document::new(&everything).with(protobuf));
         Self { by_path }
     }
 
     /// The answer to a GET; `None` if there is no document at the path.
     pub(crate) fn answer(&self, path: &str, query: &Query, headers: &HeaderMap) -> Option<Response<Bytes>> {
         let document = self.by_path.get(path.strip_suffix('/').unwrap_or(path))?;
-        Some(match media::negotiate(text(headers, ACCEPT), &[MediaType::Json], Endpoint::Plain) {
-            Ok(_) => document.answer(query.first("hash"), headers),
+        Some(match document.form(text(headers, ACCEPT)) {
+            Ok(form) => form.answer(query.first("hash"), headers),
             Err(error) => not_acceptable(&error),
         })
     }
@@ -94,10 +109,35 @@ impl OpenApi {
 
 impl Document {
     fn new(document: &Value) -> Self {
-        let json = Bytes::from(encode::to_json(document));
-        let digest = Sha512::digest(&json);
+        Self(vec![Form::new(JSON, encode::to_json(document))])
+    }
+
+    fn with(mut self, form: Form) -> Self {
+        self.0.push(form);
+        self
+    }
+
+    /// The hash of its usual form.
+    fn hash(&self) -> &str {
+        self.0.first().map_or("", |form| &form.hash)
+    }
+
+    fn form(&self, accept: &str) -> Result<&Form, NotAcceptable> {
+        let offered: Vec<&str> = self.0.iter().flat_map(|form| form.media_types).copied().collect();
+        let chosen = media::choose(accept, &offered)?;
+        let form = self.0.iter().find(|form| form.media_types.contains(&chosen));
+        form.ok_or(NotAcceptable { accepted: Vec::new() })
+    }
+}
+
+// === impl Form ===
+
+impl Form {
+    fn new(media_types: &'static [&'static str], plain: Vec<u8>) -> Self {
+        let plain = Bytes::from(plain);
+        let digest = Sha512::digest(&plain);
         let hash = digest.iter().map(|byte| format!("{byte:02X}")).collect();
-        Self { gzip: respond::gzip(json.clone()), json, hash }
+        Self { media_types, gzip: respond::gzip(plain.clone()), plain, hash }
     }
 
     fn answer(&self, wanted_hash: Option<&str>, headers: &HeaderMap) -> Response<Bytes> {
@@ -110,10 +150,11 @@ impl Document {
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             response
         } else {
-            Response::new(self.json.clone())
+            Response::new(self.plain.clone())
         };
         let mut insert = |name: HeaderName, value| drop(response.headers_mut().insert(name, value));
-        insert(CONTENT_TYPE, HeaderValue::from_static(MediaType::Json.as_str()));
+        let media_type = self.media_types.first().copied().unwrap_or_default();
+        insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         // A hash consists of digits and letters.
         if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", self.hash)) {

@@ -37,7 +37,7 @@ mod tests;
 pub use conflict::{ApplyError, Conflict, Conflicts, TrackError};
 pub use field_manager::{ApplyOptions, FieldManager, Writer};
 pub use managed::{ManagedFieldsError, Operation};
-pub use manager_name::{MAX_MANAGER_BYTES, manager_name};
+pub use manager_name::manager_name;
 pub use timestamps::keep_timestamps;
 pub use validate::{TypeError, TypeErrors};
 pub use versions::VersionError;

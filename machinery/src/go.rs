@@ -1,7 +1,7 @@
 //! Values as Go prints them: the texts that Kubernetes' clients compare and its users know.
 
 use serde::Serialize;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// A number as Kubernetes' decoder reads it: whole numbers that fit are integers, all others are floating.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,21 +114,27 @@ pub(crate) fn general(float: f64) -> String {
 /// A value as `encoding/json` writes it for people: keys in order, `<`, `>` and `&` escaped, `1.0` as `1`.
 pub(crate) fn json(value: &Value) -> String {
     let mut text = String::new();
-    write_json(value, &mut text, Floats::Plain);
+    write_json(value, &mut text, Dialect::Standard);
     text
 }
 
 /// A text that two values share only if they are the [`same`].
 pub(crate) fn identity(value: &Value) -> String {
     let mut text = String::new();
-    write_json(value, &mut text, Floats::Marked);
+    write_json(value, &mut text, Dialect::Marked);
     text
 }
 
 /// Whether two values are the same to Go, where `1` and `1.0` are not.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {
+    same_by(left, right, |left, right| GoNumber::of(left) == GoNumber::of(right))
+}
+
+/// Whether two values are the same, where it is said which numbers are.
+pub(crate) fn same_by(left: &Value, right: &Value, same_number: fn(&Number, &Number) -> bool) -> bool {
+    let same = |left: &Value, right: &Value| same_by(left, right, same_number);
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => GoNumber::of(left) == GoNumber::of(right),
+        (Value::Number(left), Value::Number(right)) => same_number(left, right),
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
@@ -140,56 +146,67 @@ pub(crate) fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
+/// The fields of a map by their names.
+pub(crate) fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut sorted: Vec<_> = fields.iter().collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    sorted
+}
+
 /// From this exponent on, `%v` writes an exponent.
 const GENERAL_EXPONENT: i32 = 6;
 
-/// Whether `1.0` can be told from `1`.
-#[derive(Clone, Copy)]
-enum Floats {
-    Plain,
+/// Which JSON is written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Dialect {
+    /// That of `encoding/json`.
+    Standard,
+    /// The same, where `1.0` can be told from `1`.
     Marked,
+    /// That of the library behind upstream's field sets: it has no short form for form feeds and backspaces, and its
+    /// exponents have two digits at least.
+    FieldSets,
 }
 
-fn write_json(value: &Value, text: &mut String, floats: Floats) {
+/// What becomes of `<`, `>`, `&` and the separators of JavaScript.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Html {
+    Plain,
+    Escaped,
+}
+
+pub(crate) fn write_json(value: &Value, text: &mut String, dialect: Dialect) {
     match value {
         Value::Null => text.push_str("null"),
         Value::Bool(flag) => text.push_str(if *flag { "true" } else { "false" }),
-        Value::Number(number) => {
-            let number = GoNumber::of(number);
-            text.push_str(&json_number(number));
-            if let (GoNumber::Float(_), Floats::Marked) = (number, floats) {
-                text.push('f');
-            }
-        }
-        Value::String(string) => write_json_text(string, text),
+        Value::Number(number) => write_json_number(GoNumber::of(number), text, dialect),
+        Value::String(string) => write_json_text(string, text, dialect, Html::Escaped),
         Value::Array(items) => {
             text.push('[');
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
                     text.push(',');
                 }
-                write_json(item, text, floats);
+                write_json(item, text, dialect);
             }
             text.push(']');
         }
         Value::Object(fields) => {
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_unstable_by_key(|(name, _)| name.as_str());
             text.push('{');
-            for (i, (name, field)) in sorted.into_iter().enumerate() {
+            for (i, (name, field)) in sorted(fields).into_iter().enumerate() {
                 if i > 0 {
                     text.push(',');
                 }
-                write_json_text(name, text);
+                write_json_text(name, text, dialect, Html::Escaped);
                 text.push(':');
-                write_json(field, text, floats);
+                write_json(field, text, dialect);
             }
             text.push('}');
         }
     }
 }
 
-fn write_json_text(string: &str, text: &mut String) {
+pub(crate) fn write_json_text(string: &str, text: &mut String, dialect: Dialect, html: Html) {
     text.push('"');
     for c in string.chars() {
         match c {
@@ -198,15 +215,30 @@ fn write_json_text(string: &str, text: &mut String) {
             '\n' => text.push_str("\\n"),
             '\r' => text.push_str("\\r"),
             '\t' => text.push_str("\\t"),
-            '\u{08}' => text.push_str("\\b"),
-            '\u{0c}' => text.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+            '\u{08}' if dialect != Dialect::FieldSets => text.push_str("\\b"),
+            '\u{0c}' if dialect != Dialect::FieldSets => text.push_str("\\f"),
+            '\0'..='\u{1f}' => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' if html == Html::Escaped => {
                 text.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
             c => text.push(c),
         }
     }
     text.push('"');
+}
+
+fn write_json_number(number: GoNumber, text: &mut String, dialect: Dialect) {
+    let json = json_number(number);
+    match (json.split_once("e-"), dialect, number) {
+        (Some((digits, exponent)), Dialect::FieldSets, _) if exponent.len() == 1 => {
+            text.push_str(&format!("{digits}e-0{exponent}"));
+        }
+        (_, Dialect::Marked, GoNumber::Float(_)) => {
+            text.push_str(&json);
+            text.push('f');
+        }
+        _ => text.push_str(&json),
+    }
 }
 
 fn json_number(number: GoNumber) -> String {

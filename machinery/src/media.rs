@@ -111,6 +111,18 @@ pub fn negotiate(header: &str, offered: &[MediaType], endpoint: Endpoint<'_>) ->
     find(header, offered, endpoint).ok_or_else(|| NotAcceptable { accepted: names(offered) })
 }
 
+/// Which of some media types an answer is to have, by the `Accept` header. Parameters do not matter.
+pub fn choose<'o>(header: &str, offered: &[&'o str]) -> Result<&'o str, NotAcceptable> {
+    let found = match header {
+        "" => offered.first().copied(),
+        header => {
+            let mut clauses = clauses(header).into_iter();
+            clauses.find_map(|clause| offered.iter().copied().find(|offer| clause.takes(offer)))
+        }
+    };
+    found.ok_or_else(|| NotAcceptable { accepted: offered.iter().map(|offer| (*offer).to_owned()).collect() })
+}
+
 /// What a stream of events is to be, by the `Accept` header.
 pub fn negotiate_stream(
     header: &str,
@@ -135,7 +147,7 @@ pub fn is_pretty(parameter: &str, user_agent: &str) -> bool {
 
 impl MediaType {
     /// As headers write it.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
@@ -199,8 +211,8 @@ impl<'h> Clause<'h> {
         Some(clause)
     }
 
-    fn takes(&self, offer: MediaType) -> bool {
-        let (kind, subtype) = split(offer.as_str(), '/');
+    fn takes(&self, offer: &str) -> bool {
+        let (kind, subtype) = split(offer, '/');
         match (self.kind, self.subtype) {
             ("*", "*") => true,
             (own, "*") => own == kind,
@@ -285,6 +297,14 @@ fn find(header: &str, offered: &[MediaType], endpoint: Endpoint<'_>) -> Option<N
             profile: String::new(),
         });
     }
+    clauses(header).iter().find_map(|clause| {
+        let taken = offered.iter().copied().filter(|offer| clause.takes(offer.as_str()));
+        taken.into_iter().find_map(|offer| clause.negotiate(offer, endpoint))
+    })
+}
+
+/// The clauses of a header, in the order in which they count.
+fn clauses(header: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = Vec::new();
     for clause in header.split(',').take(MAX_CLAUSES).filter_map(Clause::parse) {
         // An insertion sort, step by step as Go sorts up to twelve elements: another one gives another result, because
@@ -295,10 +315,7 @@ fn find(header: &str, offered: &[MediaType], endpoint: Endpoint<'_>) -> Option<N
         }
         clauses.insert(position, clause);
     }
-    clauses.iter().find_map(|clause| {
-        let taken = offered.iter().copied().filter(|offer| clause.takes(*offer));
-        taken.into_iter().find_map(|offer| clause.negotiate(offer, endpoint))
-    })
+    clauses
 }
 
 fn names(offered: &[MediaType]) -> Vec<String> {

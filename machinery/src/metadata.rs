@@ -17,6 +17,7 @@ use crate::object::{Metadata, Object, OwnerReference};
 
 mod coerce;
 
+pub(crate) use coerce::coerce_at;
 pub use coerce::{MetadataError, coerce};
 
 /// The finalizer by which dependents are left alone when their owner is deleted.

@@ -1,7 +1,7 @@
 //! Protobuf, for those who ask for it: the garbage collector reads metadata in it, and Go clients send their delete
 //! options in it.
 //!
-//! There are only the messages of `meta/v1` and of discovery; our own kinds have none. The bytes are exactly those that
+//! There are only the messages of `meta/v1`, of discovery and of OpenAPI; our own kinds have none. The bytes are exactly those that
 //! upstream writes. Its messages are proto2, and a field that is no pointer in Go is always written, also when it is
 //! empty: such fields are `required` here, which for prost means just that, while reading does without them.
 //!
@@ -11,6 +11,7 @@
 mod budget;
 mod discovery;
 mod meta;
+mod openapi;
 mod options;
 mod status;
 
@@ -19,6 +20,8 @@ use prost::Message;
 use prost::encoding::{self, WireType};
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub use self::openapi::openapi_v2;
 
 use self::budget::Budget;
 use crate::group::{GroupVersion, GroupVersionKind};

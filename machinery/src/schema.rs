@@ -29,7 +29,7 @@ use format::Format;
 use pattern::Pattern;
 
 pub use default::{default, drop_nulls};
-pub use embedded::visit_embedded;
+pub use embedded::{coerce_embedded, visit_embedded};
 pub use prune::{prune, unknown_fields};
 pub use validate::{validate, validate_update};
 

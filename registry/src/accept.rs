@@ -68,6 +68,7 @@ impl ServedKind {
         let mut value = Value::Object(std::mem::take(object.fields_mut()));
         unknown.extend(schema::prune(schema, &mut value));
         schema::drop_nulls(schema, &mut value);
+        unknown.extend(schema::coerce_embedded(schema, &mut value).map_err(|error| unfit(&error))?);
         schema::default(schema, &mut value);
         if let Value::Object(fields) = value {
             *object.fields_mut() = fields;

@@ -1,14 +1,11 @@
 //! Options of making and changing objects.
 
 use bailiwick_machinery::decode::FieldValidation;
+use bailiwick_machinery::metadata::validate_field_manager;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Status};
 
 use super::checked;
-use crate::go::{code_point, is_printable};
 use crate::query::Query;
-
-/// The longest name of a field manager, in bytes.
-pub(super) const MAX_FIELD_MANAGER_BYTES: usize = 128;
 
 /// Options of making an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +115,7 @@ impl<'r> PatchQuery<'r> {
 impl Common {
     fn parse(query: &Query, errors: &mut FieldErrors) -> Self {
         let field_manager = query.text("fieldManager");
-        check_field_manager(&field_manager, errors);
+        validate_field_manager(&field_manager, &FieldPath::new("fieldManager"), errors);
         let dry_run = parse_dry_run(query.all("dryRun"), errors);
         let validation = query.first("fieldValidation").unwrap_or_default();
         let field_validation = FieldValidation::parse(validation).unwrap_or_else(|| {
@@ -137,15 +134,4 @@ pub(super) fn parse_dry_run<'q>(values: impl Iterator<Item = &'q str>, errors: &
         errors.push(FieldError::not_supported(FieldPath::new("dryRun"), values.clone(), &["All"]));
     }
     !values.is_empty()
-}
-
-fn check_field_manager(name: &str, errors: &mut FieldErrors) {
-    let field = FieldPath::new("fieldManager");
-    if name.len() > MAX_FIELD_MANAGER_BYTES {
-        errors.push(FieldError::too_long(field.clone(), MAX_FIELD_MANAGER_BYTES));
-    }
-    for (at, c) in name.char_indices().filter(|(_, c)| !is_printable(*c)).take(MAX_FIELD_MANAGER_BYTES) {
-        let detail = format!("invalid character {} (at position {at})", code_point(c));
-        errors.push(FieldError::invalid(field.clone(), name, detail));
-    }
 }

@@ -1,10 +1,11 @@
 //! Applying an object: the client says how its fields are to be, and owns them from then on.
 
 use bailiwick_machinery::apply::{ApplyOptions, Writer};
-use bailiwick_machinery::decode::{self, FieldValidation};
-use bailiwick_machinery::{GroupVersion, Object, Status};
+use bailiwick_machinery::decode::{self, DecodeError, FieldValidation};
+use bailiwick_machinery::{Object, Status};
 use bailiwick_registry::{Accepted, Error, Part, ServedKind, Tracking, Update, WriteOptions, Written};
 use http::StatusCode;
+use serde_json::{Map, Value};
 
 use super::decode::bad_request;
 use super::{Answer, Call, refuse, with_warnings};
@@ -19,6 +20,8 @@ const MAX_TURNS: usize = 8;
 struct Application<'a> {
     kind: &'a ServedKind,
     applied: Object,
+    /// The fields that are there twice, of which the last counts: a line for each, and one above them.
+    duplicates: Option<String>,
     part: Part,
     options: &'a PatchOptions,
     write: WriteOptions,
@@ -31,14 +34,15 @@ impl Call<'_> {
     pub(super) async fn apply(self, kind: &ServedKind, part: Part, query: PatchQuery<'_>) -> Answer {
         let form = self.form(kind, Subject::Object)?;
         let options = query.options(PatchKind::Apply)?;
-        let (applied, warnings) = self.decode_applied(&options)?;
+        let (applied, duplicates) = self.decode_applied()?;
         let write = WriteOptions {
             dry_run: options.dry_run,
             validation: options.field_validation,
             problems: Vec::new(),
             tracking: Tracking::Done,
         };
-        let application = Application { kind, applied, part, options: &options, write, time: self.ctx().seconds() };
+        let time = self.ctx().seconds();
+        let application = Application { kind, applied, duplicates, part, options: &options, write, time };
         for _ in 0..MAX_TURNS {
             let (code, written) = match self.apply_to_object(&application).await {
                 Err(Error::NotFound { .. }) if part == Part::Main => {
@@ -51,7 +55,7 @@ impl Call<'_> {
                 Err(Error::AlreadyExists { .. }) if code == StatusCode::CREATED => {}
                 Err(error) => return Err(refuse(error)),
                 Ok(Written { object, warnings: more }) => {
-                    let warnings = [warnings, more].concat();
+                    let warnings = [application.warnings(), more].concat();
                     return with_warnings(respond::object(&form, code, kind, &object), &warnings);
                 }
             }
@@ -89,39 +93,51 @@ impl Call<'_> {
         self.check_namespace(kind, accepted).map_err(|status| Error::BadRequest(status.message))
     }
 
-    /// What is applied: YAML, or JSON, which is YAML too. Fields that are there twice cannot be owned.
-    fn decode_applied(&self, options: &PatchOptions) -> Result<(Object, Vec<String>), Box<Status>> {
-        let decoded = decode::from_yaml(self.body)
-            .and_then(decode::Decoded::into_object)
-            .map_err(|error| bad_request(format!("error decoding YAML: {error}")))?;
-        let (object, duplicates) = decoded;
-        let problems = decode::problems(&duplicates);
-        match options.field_validation {
-            FieldValidation::Strict if !problems.is_empty() => {
-                Err(bad_request(format!("error strict decoding YAML: {}", problems.join(", "))))
-            }
-            FieldValidation::Strict | FieldValidation::Ignore => Ok((object, Vec::new())),
-            FieldValidation::Warn => Ok((object, problems)),
+    /// What is applied, and the fields that are there twice: YAML, or JSON, which is YAML too. Nothing is an object
+    /// without fields.
+    fn decode_applied(&self) -> Result<(Object, Option<String>), Box<Status>> {
+        let refuse = |doing: &str, error: &DecodeError| bad_request(format!("error decoding YAML: {doing}{error}"));
+        let mut decoded = decode::from_yaml(self.body).map_err(|error| refuse(YAML_TO_JSON, &error))?;
+        let duplicates = decoded.problems().pop();
+        if decoded.value.is_null() {
+            decoded.value = Value::Object(Map::new());
         }
+        let doing = "error unmarshaling JSON: while decoding JSON: ";
+        let (object, _) = decoded.into_object().map_err(|error| refuse(doing, &error))?;
+        Ok((object, duplicates))
     }
 }
+
+/// What upstream does first, and says when that fails.
+const YAML_TO_JSON: &str = "error converting YAML to JSON: ";
 
 // === impl Application ===
 
 impl Application<'_> {
+    /// A warning for each field that is there twice.
+    fn warnings(&self) -> Vec<String> {
+        match (self.options.field_validation, &self.duplicates) {
+            (FieldValidation::Warn, Some(problems)) => {
+                problems.lines().skip(1).map(|line| line.trim().to_owned()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// What becomes of the object there is; of none, if there is none.
     fn merge(&self, live: Option<&Object>) -> Result<Accepted, Error> {
-        let wanted = self.kind.gvk().group_version();
-        if GroupVersion::parse(self.applied.api_version()).is_some_and(|found| found != wanted) {
-            let found = self.applied.api_version();
-            return Err(Error::BadRequest(format!(
-                "Incorrect version specified in apply patch. Specified patch version: {found}, expected: {wanted}"
-            )));
-        }
         let subresource = self.part.subresource();
         let writer = Writer { manager: &self.options.field_manager, subresource, time: self.time };
         let options = ApplyOptions { writer, force: self.options.force };
         let merged = self.kind.fields().apply(live, &self.applied, options);
-        self.kind.accept(merged.map_err(|error| Error::Apply(Box::new(error)))?, &self.write)
+        let mut merged = merged.map_err(|error| Error::Apply(Box::new(error)))?;
+        if let (FieldValidation::Strict, Some(problems)) = (self.options.field_validation, &self.duplicates) {
+            return Err(Error::BadRequest(format!("error strict decoding YAML: {YAML_TO_JSON}{problems}")));
+        }
+        if live.is_none() {
+            // A condition on an object that is not there is none.
+            merged.metadata_mut().remove("resourceVersion");
+        }
+        self.kind.accept(merged, &self.write)
     }
 }

@@ -74,14 +74,36 @@ async fn in_json_and_smaller_for_those_who_can_unpack() {
     assert_eq!(packed.header("vary"), "Accept, Accept-Encoding");
     assert!(packed.body.len() * 4 < plain.body.len());
     assert_eq!(packed.json(), plain.json());
-    for (accept, code) in [("", 200), ("application/json", 200), ("*/*", 200), (PROTOBUF, 406), ("text/html", 406)] {
+    for (accept, code) in [("", 200), ("application/json", 200), ("*/*", 200), ("text/html", 406)] {
         for target in [ORGANIZATIONS, "/openapi/v2"] {
             assert_eq!(site.ask("GET", target, &[("accept", accept)], "").await.code, code, "{accept}");
         }
     }
+    assert_eq!(site.ask("GET", ORGANIZATIONS, &[("accept", PROTOBUF)], "").await.code, 406);
     let head = site.ask("HEAD", ORGANIZATIONS, &[], "").await;
     assert_eq!((head.code.as_u16(), head.body.len()), (200, 0));
     assert_eq!(site.post(ORGANIZATIONS, &json!({})).await.code, 404);
+}
+
+/// What is in it is read by client-go: see `tests/clients`.
+#[tokio::test]
+async fn in_protobuf_for_those_who_ask_so() {
+    let site = Site::open().await;
+    let json = site.get("/openapi/v2").await;
+    let old_name = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    for accept in [PROTOBUF, old_name, &format!("text/html, {PROTOBUF};q=0.5, application/json;q=0.1")] {
+        let protobuf = site.ask("GET", "/openapi/v2", &[("accept", accept)], "").await;
+        assert_eq!((protobuf.code.as_u16(), protobuf.header("content-type")), (200, PROTOBUF), "{accept}");
+        assert!(protobuf.body.starts_with(b"\x0a\x032.0"), "swagger 2.0 comes first");
+        assert_ne!(protobuf.header("etag"), json.header("etag"));
+        let etag = protobuf.header("etag").to_owned();
+        let again = site.ask("GET", "/openapi/v2", &[("accept", accept), ("if-none-match", &etag)], "").await;
+        assert_eq!(again.code, 304);
+    }
+    for accept in ["*/*", &format!("application/json, {PROTOBUF}")] {
+        let answer = site.ask("GET", "/openapi/v2", &[("accept", accept)], "").await;
+        assert_eq!(answer.header("content-type"), "application/json", "{accept}");
+    }
 }
 
 /// What kubectl decides by: see `machinery::openapi`.

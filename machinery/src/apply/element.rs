@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::{Number, Value};
 
 use super::order::order;
-use crate::go::{self, GoNumber};
+use crate::go::{self, Dialect, GoNumber, Html, write_json, write_json_text};
 
 /// A step from a value to one inside of it.
 #[derive(Clone, Debug)]
@@ -80,15 +80,15 @@ impl PathElement {
                     if i > 0 {
                         text.push(',');
                     }
-                    write_text(name, Html::Plain, &mut text);
+                    write_json_text(name, &mut text, Dialect::FieldSets, Html::Plain);
                     text.push(':');
-                    write_json(value, &mut text);
+                    write_json(value, &mut text, Dialect::FieldSets);
                 }
                 text.push('}');
             }
             Self::Value(value) => {
                 text.push_str("v:");
-                write_json(value, &mut text);
+                write_json(value, &mut text, Dialect::FieldSets);
             }
             Self::Index(index) => {
                 text.push_str("i:");
@@ -184,72 +184,4 @@ fn make_floating(value: &mut Value) {
         Value::Object(fields) => fields.values_mut().for_each(make_floating),
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
-}
-
-/// What becomes of `<`, `>`, `&` and the separators of JavaScript.
-#[derive(Clone, Copy, PartialEq)]
-enum Html {
-    Plain,
-    Escaped,
-}
-
-/// JSON as the library behind upstream's field sets writes it, which is not `encoding/json`: it has no short form for
-/// form feeds and backspaces, does not escape names, and its exponents have two digits at least.
-fn write_json(value: &Value, text: &mut String) {
-    match value {
-        Value::String(string) => write_text(string, Html::Escaped, text),
-        Value::Array(items) => {
-            text.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    text.push(',');
-                }
-                write_json(item, text);
-            }
-            text.push(']');
-        }
-        Value::Object(fields) => {
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_unstable_by_key(|(name, _)| *name);
-            text.push('{');
-            for (i, (name, field)) in sorted.into_iter().enumerate() {
-                if i > 0 {
-                    text.push(',');
-                }
-                write_text(name, Html::Escaped, text);
-                text.push(':');
-                write_json(field, text);
-            }
-            text.push('}');
-        }
-        Value::Number(number) => write_number(number, text),
-        Value::Null | Value::Bool(_) => text.push_str(&go::json(value)),
-    }
-}
-
-fn write_number(number: &Number, text: &mut String) {
-    let json = go::json(&Value::Number(number.clone()));
-    match json.split_once("e-") {
-        Some((digits, exponent)) if exponent.len() == 1 => text.push_str(&format!("{digits}e-0{exponent}")),
-        _ => text.push_str(&json),
-    }
-}
-
-fn write_text(string: &str, html: Html, text: &mut String) {
-    text.push('"');
-    for c in string.chars() {
-        match c {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '\0'..='\u{1f}' => text.push_str(&format!("\\u{:04x}", u32::from(c))),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' if html == Html::Escaped => {
-                text.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
 }

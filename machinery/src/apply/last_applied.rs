@@ -19,7 +19,7 @@ use crate::object::Object;
 /// The manager for which all this is done.
 pub(super) const MANAGER: &str = "kubectl";
 
-const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(super) const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The fields that are as kubectl has applied them; `None` if it has not, or if that cannot be said.
 pub(super) fn fields(gvk: &GroupVersionKind, kind: &Type, live: &Object) -> Option<FieldSet> {

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use crate::go::is_printable;
-
-/// The longest name of a manager, in bytes.
-pub const MAX_MANAGER_BYTES: usize = 128;
+use crate::metadata::MAX_FIELD_MANAGER_BYTES;
 
 /// The name of a manager: the one that the request gives, or else what the client calls itself, up to the first slash.
 pub fn manager_name<'n>(field_manager: &'n str, user_agent: &str) -> Cow<'n, str> {
@@ -15,7 +13,7 @@ pub fn manager_name<'n>(field_manager: &'n str, user_agent: &str) -> Cow<'n, str
     let program = user_agent.split('/').next().unwrap_or_default();
     let mut name = String::new();
     for c in program.chars().filter(|c| is_printable(*c)) {
-        if name.len() + c.len_utf8() > MAX_MANAGER_BYTES {
+        if name.len() + c.len_utf8() > MAX_FIELD_MANAGER_BYTES {
             break;
         }
         name.push(c);

@@ -7,21 +7,11 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use crate::go::GoNumber;
+use crate::go::{self, GoNumber, sorted};
 
 /// Whether two values are the same.
 pub(super) fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => numbers(left, right).is_eq(),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
-        }
-        (left, right) => left == right,
-    }
+    go::same_by(left, right, |left, right| numbers(left, right).is_eq())
 }
 
 /// Which value comes first.
@@ -64,10 +54,4 @@ fn maps(left: &Map<String, Value>, right: &Map<String, Value>) -> Ordering {
     let fields = left.iter().zip(&right);
     let mut fields = fields.map(|(left, right)| left.0.cmp(right.0).then_with(|| order(left.1, right.1)));
     fields.find(|order| order.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
-}
-
-fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
-    let mut sorted: Vec<_> = fields.iter().collect();
-    sorted.sort_unstable_by_key(|(name, _)| *name);
-    sorted
 }

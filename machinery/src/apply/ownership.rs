@@ -118,7 +118,7 @@ impl Ownership<'_> {
             let kind = match types.get(&owned.api_version) {
                 Some(known) => *known,
                 None => {
-                    let kind = self.versions.convert(live, &owned.api_version, "")?.map(|live| live.kind);
+                    let kind = self.versions.convert(live, &owned.api_version, format_args!(""))?.map(|live| live.kind);
                     types.insert(owned.api_version.clone(), kind);
                     kind
                 }
@@ -144,8 +144,8 @@ impl Ownership<'_> {
             if by_version.contains_key(version) {
                 continue;
             }
-            let old = self.versions.convert(live, version, "failed to convert old object: ")?;
-            let new = self.versions.convert(new, version, "failed to convert new object: ")?;
+            let old = self.versions.convert(live, version, format_args!("failed to convert old object: "))?;
+            let new = self.versions.convert(new, version, format_args!("failed to convert new object: "))?;
             if let (Some(old), Some(new)) = (old, new) {
                 let comparison = compare(old.kind, &old.value, &new.value).without(self.reset(version));
                 by_version.insert(version.clone(), Changes::of(comparison));
@@ -167,20 +167,22 @@ impl Ownership<'_> {
 
     /// The merged object without what its applier applied last time, does not apply now, and nobody else owns.
     fn pruned<'o>(&'o self, merged: &Typed<'o>, owners: &Owners, last: Owned) -> Result<Typed<'o>, VersionError> {
-        let doing = "failed to prune fields: failed to convert merged object to last applied version: ";
+        let doing = format_args!("failed to prune fields: failed to convert merged object to last applied version: ");
         let Some(merged_then) = self.versions.convert(merged, &last.api_version, doing)? else {
             return Ok(merged.clone());
         };
         let applied_then = with_named_fields(merged_then.kind, last.fields);
         let bare = merged_then.with(remove(merged_then.kind, &merged_then.value, &applied_then));
         let with_owned = self.with_owned(&merged_then, bare, &last.api_version, owners)?;
-        let doing = "failed to prune fields: failed add back dangling items: \
-                     failed to convert pruned object to last applied version: ";
+        let doing = format_args!(
+            "failed to prune fields: failed add back dangling items: \
+             failed to convert pruned object to last applied version: "
+        );
         let pruned = match self.versions.convert(&with_owned, &last.api_version, doing)? {
             Some(pruned) => with_unowned(&merged_then, &pruned, &applied_then),
             None => merged_then,
         };
-        let converted = self.versions.convert(&pruned, self.api_version, "failed to prune fields: ")?;
+        let converted = self.versions.convert(&pruned, self.api_version, format_args!("failed to prune fields: "))?;
         Ok(converted.unwrap_or_else(|| merged.clone()))
     }
 
@@ -200,10 +202,12 @@ impl Ownership<'_> {
         let first = by_version.remove_entry(pruned_version);
         let (mut merged, mut pruned) = (merged.clone(), pruned);
         for (version, owned) in first.into_iter().chain(by_version) {
-            let doing = "failed to prune fields: failed add back owned items: ";
-            let Some(converted) = self.versions.convert(&merged, version, doing)? else { continue };
+            let doing = "failed to prune fields: failed add back owned items: failed to convert";
+            let doing_merged = format_args!("{doing} merged object at version {version}: ");
+            let Some(converted) = self.versions.convert(&merged, version, doing_merged)? else { continue };
             merged = converted;
-            let Some(converted) = self.versions.convert(&pruned, version, doing)? else { continue };
+            let doing_pruned = format_args!("{doing} pruned object at version {version}: ");
+            let Some(converted) = self.versions.convert(&pruned, version, doing_pruned)? else { continue };
             let owned = with_named_fields(merged.kind, FieldSet::union_of(&owned));
             let gone = merged.fields().missing_from(converted.fields()).missing_from(&owned);
             pruned = merged.with(remove(merged.kind, &merged.value, &gone));

@@ -1,8 +1,8 @@
 //! Values as Go's `%v`, `%#v` and `%T` print them: upstream puts them into its messages so.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::go::{self, GoNumber};
+use crate::go::{self, GoNumber, sorted};
 
 /// `%v`.
 pub(super) fn go_value(value: &Value) -> String {
@@ -50,10 +50,4 @@ pub(super) fn go_type(value: &Value) -> &'static str {
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
     }
-}
-
-fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
-    let mut sorted: Vec<_> = fields.iter().collect();
-    sorted.sort_unstable_by_key(|(name, _)| *name);
-    sorted
 }

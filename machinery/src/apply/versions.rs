@@ -4,6 +4,7 @@
 //! changing its `apiVersion`.
 
 use std::cell::OnceCell;
+use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -53,7 +54,7 @@ pub enum VersionError {
     #[error("{doing}{errors}")]
     Misfit {
         /// What was about to be done, in the words of upstream.
-        doing: &'static str,
+        doing: String,
         /// Why it does not fit.
         errors: TypeErrors,
     },
@@ -84,7 +85,7 @@ impl Versions {
         &'o self,
         object: &Typed<'o>,
         api_version: &str,
-        doing: &'static str,
+        doing: fmt::Arguments<'_>,
     ) -> Result<Option<Typed<'o>>, VersionError> {
         let version = GroupVersion::parse(api_version)
             .ok_or_else(|| VersionError::Malformed { api_version: api_version.to_owned() })?;
@@ -98,7 +99,8 @@ impl Versions {
         if let Value::Object(fields) = &mut value {
             fields.insert("apiVersion".to_owned(), version.to_string().into());
         }
-        validate(kind, &value, Duplicates::Refused).map_err(|errors| VersionError::Misfit { doing, errors })?;
+        validate(kind, &value, Duplicates::Refused)
+            .map_err(|errors| VersionError::Misfit { doing: doing.to_string(), errors })?;
         Ok(Some(Typed { value: Held::Shared(Rc::new(value)), kind, version, fields: Rc::default() }))
     }
 }

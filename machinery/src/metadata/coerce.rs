@@ -58,8 +58,17 @@ enum Shape {
     Time,
     Texts,
     TextMap,
-    Objects(&'static str, &'static [Field]),
+    Objects(&'static Listed),
     Anything,
+}
+
+/// A type of which there are lists, in the words of Go.
+struct Listed {
+    /// How fields of it are named.
+    owner: &'static str,
+    item: &'static str,
+    list: &'static str,
+    fields: &'static [Field],
 }
 
 type Field = (&'static str, Shape);
@@ -77,14 +86,28 @@ const OBJECT_META: &[Field] = &[
     ("generateName", STRING),
     ("generation", Shape::Whole),
     ("labels", Shape::TextMap),
-    ("managedFields", Shape::Objects("ManagedFieldsEntry", MANAGED_FIELDS)),
+    ("managedFields", Shape::Objects(&MANAGED_FIELDS)),
     ("name", STRING),
     ("namespace", STRING),
-    ("ownerReferences", Shape::Objects("OwnerReference", OWNER)),
+    ("ownerReferences", Shape::Objects(&OWNERS)),
     ("resourceVersion", STRING),
     ("selfLink", STRING),
     ("uid", Shape::Text("types.UID")),
 ];
+
+const OWNERS: Listed = Listed {
+    owner: "OwnerReference.ownerReferences",
+    item: "v1.OwnerReference",
+    list: "[]v1.OwnerReference",
+    fields: OWNER,
+};
+
+const MANAGED_FIELDS: Listed = Listed {
+    owner: "ManagedFieldsEntry.managedFields",
+    item: "v1.ManagedFieldsEntry",
+    list: "[]v1.ManagedFieldsEntry",
+    fields: MANAGED_FIELDS_ENTRY,
+};
 
 const OWNER: &[Field] = &[
     ("apiVersion", STRING),
@@ -95,7 +118,7 @@ const OWNER: &[Field] = &[
     ("uid", Shape::Text("types.UID")),
 ];
 
-const MANAGED_FIELDS: &[Field] = &[
+const MANAGED_FIELDS_ENTRY: &[Field] = &[
     ("apiVersion", STRING),
     ("fieldsType", STRING),
     ("fieldsV1", Shape::Anything),
@@ -108,12 +131,22 @@ const MANAGED_FIELDS: &[Field] = &[
 /// Checks the types of an object's metadata and drops what is null, empty or unknown. Returns where the unknown fields
 /// were: `metadata.foo`.
 pub fn coerce(object: &mut Object) -> Result<Vec<String>, MetadataError> {
-    let mut unknown = Vec::new();
     match object.fields_mut().get_mut("metadata") {
-        None => {}
-        Some(Value::Null) => drop(object.fields_mut().remove("metadata")),
-        Some(Value::Object(fields)) => coerce_fields(OBJECT_META_NAME, OBJECT_META, fields, "metadata", &mut unknown)?,
-        Some(other) => return Err(MetadataError::NoObject { found: json_type(other) }),
+        None => Ok(Vec::new()),
+        Some(Value::Null) => {
+            object.fields_mut().remove("metadata");
+            Ok(Vec::new())
+        }
+        Some(metadata) => coerce_at(metadata, "metadata"),
+    }
+}
+
+/// The same for metadata that stands at a path.
+pub(crate) fn coerce_at(metadata: &mut Value, path: &str) -> Result<Vec<String>, MetadataError> {
+    let mut unknown = Vec::new();
+    match metadata {
+        Value::Object(fields) => coerce_fields(OBJECT_META_NAME, OBJECT_META, fields, path, &mut unknown)?,
+        other => return Err(MetadataError::NoObject { found: json_type(other) }),
     }
     Ok(unknown)
 }
@@ -182,19 +215,20 @@ fn coerce_value(
         (Shape::Texts, other) => Err(mismatch(other, "[]string")),
         (Shape::TextMap, Value::Object(fields)) => texts(fields.values_mut(), mismatch),
         (Shape::TextMap, other) => Err(mismatch(other, "map[string]string")),
-        (Shape::Objects(kind, known), Value::Array(items)) => {
+        (Shape::Objects(listed), Value::Array(items)) => {
             for (index, item) in items.iter_mut().enumerate() {
                 match item {
                     Value::Object(fields) => {
-                        coerce_fields(kind, known, fields, &format!("{path}.{field}[{index}]"), unknown)?;
+                        let path = format!("{path}.{field}[{index}]");
+                        coerce_fields(listed.owner, listed.fields, fields, &path, unknown)?;
                     }
                     Value::Null => *item = Value::Object(Map::new()),
-                    other => return Err(mismatch(other, "v1.OwnerReference")),
+                    other => return Err(mismatch(other, listed.item)),
                 }
             }
             Ok(())
         }
-        (Shape::Objects(..), other) => Err(mismatch(other, "[]v1.OwnerReference")),
+        (Shape::Objects(listed), other) => Err(mismatch(other, listed.list)),
     }
 }
 

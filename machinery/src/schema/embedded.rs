@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::Schema;
-use super::notes::Notes;
+use super::notes::{MAX_ERRORS, Notes};
 use super::path::Path;
+use crate::metadata::coerce_at;
 use crate::{FieldError, FieldPath, GroupVersion};
 
 /// Shows each object inside the value that is one of its own, and where it is: for rules that no schema knows, such as
@@ -109,44 +110,71 @@ fn label_problems(text: &str) -> Option<String> {
 
 /// Why metadata cannot be read as such, in the words of Go's decoder. The first field that does not fit is named.
 fn undecodable(metadata: &Value) -> Option<String> {
-    let mismatch = |value: &Value, field: &str, wanted: &str| {
-        let found = match value {
-            Value::Null => return None,
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        Some(format!("json: cannot unmarshal {found} into Go {field} of type {wanted}"))
-    };
-    let fields = match metadata {
-        Value::Object(fields) => fields,
-        other => return mismatch(other, "value", "v1.ObjectMeta"),
-    };
-    fields.iter().find_map(|(name, value)| {
-        let field = format!("struct field ObjectMeta.{name}");
-        match name.as_str() {
-            "name" | "generateName" | "namespace" | "selfLink" | "uid" | "resourceVersion" => {
-                let wanted = if name == "uid" { "types.UID" } else { "string" };
-                if value.is_string() { None } else { mismatch(value, &field, wanted) }
+    if metadata.is_null() {
+        return None;
+    }
+    coerce_at(&mut metadata.clone(), "metadata").err().map(|error| error.to_string())
+}
+
+/// Checks the types of apiVersion, kind and metadata of all objects inside a value, and drops from their metadata what
+/// is null, empty or unknown. Returns where the unknown fields were, in order: `spec.parts[0].metadata.foo`.
+pub fn coerce_embedded(schema: &Schema, value: &mut Value) -> Result<Vec<String>, FieldError> {
+    let mut unknown = Vec::new();
+    coerce(schema, value, &Path::ROOT, &mut unknown)?;
+    unknown.sort_unstable();
+    Ok(unknown)
+}
+
+fn coerce(schema: &Schema, value: &mut Value, path: &Path<'_>, unknown: &mut Vec<String>) -> Result<(), FieldError> {
+    if !schema.0.below.embedded {
+        return Ok(());
+    }
+    match value {
+        Value::Object(fields) => {
+            if schema.0.embedded {
+                coerce_resource(fields, path, unknown)?;
             }
-            "labels" | "annotations" => match value {
-                Value::Object(texts) => {
-                    texts.values().filter(|text| !text.is_string()).find_map(|text| mismatch(text, &field, "string"))
+            for (name, value) in fields {
+                if let Some(property) = schema.property(name) {
+                    coerce(property, value, &path.field(name), unknown)?;
+                } else if let Some(additional) = schema.additional() {
+                    coerce(additional, value, &path.key(name), unknown)?;
                 }
-                other => mismatch(other, &field, "map[string]string"),
-            },
-            "finalizers" => match value {
-                Value::Array(texts) => {
-                    texts.iter().filter(|text| !text.is_string()).find_map(|text| mismatch(text, &field, "string"))
-                }
-                other => mismatch(other, &field, "[]string"),
-            },
-            "ownerReferences" if !value.is_array() => mismatch(value, &field, "[]v1.OwnerReference"),
-            "managedFields" if !value.is_array() => mismatch(value, &field, "[]v1.ManagedFieldsEntry"),
-            "generation" | "deletionGracePeriodSeconds" if !value.is_i64() => mismatch(value, &field, "int64"),
-            _ => None,
+            }
         }
-    })
+        Value::Array(items) => {
+            if let Some(schema) = schema.items() {
+                for (i, item) in items.iter_mut().enumerate() {
+                    coerce(schema, item, &path.index(i), unknown)?;
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    Ok(())
+}
+
+fn coerce_resource(
+    fields: &mut Map<String, Value>,
+    path: &Path<'_>,
+    unknown: &mut Vec<String>,
+) -> Result<(), FieldError> {
+    let at = |name: &str| path.field(name).below(&FieldPath::root());
+    for name in ["apiVersion", "kind"] {
+        if let Some(value) = fields.get(name).filter(|value| !value.is_string()) {
+            return Err(FieldError::invalid(at(name), value.clone(), "must be a string"));
+        }
+    }
+    let Some(metadata) = fields.get_mut("metadata") else {
+        return Ok(());
+    };
+    if metadata.is_null() {
+        *metadata = Value::Object(Map::new());
+    }
+    let place = at("metadata");
+    let found = coerce_at(metadata, &place.to_string())
+        .map_err(|error| FieldError::invalid(place, metadata.clone(), error.to_string()))?;
+    let room = MAX_ERRORS.saturating_sub(unknown.len());
+    unknown.extend(found.into_iter().take(room));
+    Ok(())
 }

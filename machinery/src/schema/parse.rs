@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::format::Format;
-use super::pattern::Pattern;
+use super::pattern::{Pattern, PatternBudget};
 use super::{Additional, Check, ListType, MAX_DEPTH, MapType, Node, Rules, Schema, Type};
 use crate::{FieldError, FieldErrors, FieldPath};
 
@@ -30,7 +30,7 @@ impl Schema {
 
 /// Reads a schema that need not be structural.
 pub(super) fn unchecked(json: &Value, path: &FieldPath) -> Result<Schema, FieldErrors> {
-    let mut reader = Reader { errors: FieldErrors::default() };
+    let mut reader = Reader { errors: FieldErrors::default(), patterns: PatternBudget::default() };
     let schema = reader.schema(json, path, 0);
     reader.errors.into_result()?;
     Ok(schema)
@@ -44,6 +44,7 @@ const NOTES: [&str; 5] = ["description", "example", "externalDocs", "title", "x-
 
 struct Reader {
     errors: FieldErrors,
+    patterns: PatternBudget,
 }
 
 // === impl Reader ===
@@ -184,7 +185,7 @@ impl Reader {
         if source.is_empty() {
             return None;
         }
-        Pattern::new(source)
+        Pattern::new(source, &mut self.patterns)
             .map_err(|error| {
                 let detail = format!("must be a valid regular expression, but isn't: {error}");
                 self.errors.push(FieldError::invalid(path.child("pattern"), source, detail));

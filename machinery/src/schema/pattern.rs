@@ -8,8 +8,10 @@ use std::fmt;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Bytes that one compiled pattern may take.
-const SIZE_LIMIT: usize = 4 << 20;
+/// Bytes that one compiled pattern may take: the least of these that suffices is what it counts for.
+const SIZE_LIMITS: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
+/// Bytes that all compiled patterns of a schema may take. A schema of three megabytes could hold a hundred thousand of them.
+const SCHEMA_LIMIT: usize = 64 << 20;
 /// Bytes that the cache of one pattern may take while it runs.
 const CACHE_LIMIT: usize = 1 << 20;
 /// Bytes of a pattern as it is written. Reading one takes some two hundred bytes for each of them, before the limit on what
@@ -17,6 +19,12 @@ const CACHE_LIMIT: usize = 1 << 20;
 const MAX_SOURCE: usize = 64 << 10;
 /// How often something may be repeated by a count, as in Go.
 const MAX_REPEAT: u32 = 1000;
+
+/// What the patterns of a schema may still take.
+#[derive(Debug)]
+pub(crate) struct PatternBudget {
+    left: usize,
+}
 
 /// A compiled pattern.
 #[derive(Clone)]
@@ -34,23 +42,39 @@ pub(crate) enum PatternError {
     Whole(&'static str),
 }
 
+// === impl PatternBudget ===
+
+impl Default for PatternBudget {
+    fn default() -> Self {
+        Self { left: SCHEMA_LIMIT }
+    }
+}
+
 // === impl Pattern ===
 
 impl Pattern {
-    pub(crate) fn new(source: &str) -> Result<Self, PatternError> {
+    /// Compiles a pattern, as part of a schema that has this budget.
+    pub(crate) fn new(source: &str, budget: &mut PatternBudget) -> Result<Self, PatternError> {
         if source.len() > MAX_SOURCE {
             return Err(PatternError::Whole("expression too large"));
         }
         let mut translation = Translation { rest: source, output: String::with_capacity(source.len() * 2) };
         translation.run(source)?;
-        let regex =
-            RegexBuilder::new(&translation.output).size_limit(SIZE_LIMIT).dfa_size_limit(CACHE_LIMIT).build().map_err(
-                |error| match error {
-                    regex::Error::CompiledTooBig(_) => PatternError::Whole("expression too large"),
-                    _ => at("invalid or unsupported syntax", source),
-                },
-            )?;
-        Ok(Self { source: source.into(), regex })
+        for limit in SIZE_LIMITS {
+            if limit > budget.left {
+                return Err(PatternError::Whole("expression too large beside the others of its schema"));
+            }
+            let built = RegexBuilder::new(&translation.output).size_limit(limit).dfa_size_limit(CACHE_LIMIT).build();
+            match built {
+                Ok(regex) => {
+                    budget.left -= limit;
+                    return Ok(Self { source: source.into(), regex });
+                }
+                Err(regex::Error::CompiledTooBig(_)) => {}
+                Err(_) => return Err(at("invalid or unsupported syntax", source)),
+            }
+        }
+        Err(PatternError::Whole("expression too large"))
     }
 
     pub(crate) fn source(&self) -> &str {
@@ -461,7 +485,7 @@ mod tests {
 
     #[track_caller]
     fn check(pattern: &str, yes: &[&str], no: &[&str]) {
-        let pattern = Pattern::new(pattern).unwrap();
+        let pattern = compiled(pattern).unwrap();
         for text in yes {
             assert!(pattern.matches(text), "{pattern:?} should match {text:?}");
         }
@@ -472,7 +496,11 @@ mod tests {
 
     #[track_caller]
     fn fails(pattern: &str, expected: &str) {
-        assert_eq!(Pattern::new(pattern).unwrap_err().to_string(), format!("error parsing regexp: {expected}"));
+        assert_eq!(compiled(pattern).unwrap_err().to_string(), format!("error parsing regexp: {expected}"));
+    }
+
+    fn compiled(pattern: &str) -> Result<Pattern, PatternError> {
+        Pattern::new(pattern, &mut PatternBudget::default())
     }
 
     #[test]

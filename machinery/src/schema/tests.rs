@@ -140,7 +140,7 @@ fn patterns_match_as_in_go() {
     let texts = answers[0].matches.clone();
     let mut differences = Vec::new();
     for answer in &answers {
-        match pattern::Pattern::new(&answer.pattern) {
+        match pattern::Pattern::new(&answer.pattern, &mut pattern::PatternBudget::default()) {
             Ok(pattern) => {
                 let matches: BTreeSet<String> = texts.iter().filter(|text| pattern.matches(text)).cloned().collect();
                 if matches != answer.matches || !answer.error.is_empty() {
@@ -290,6 +290,49 @@ fn very_many_errors_are_cut_short() {
     let unknown = prune(&schema, &mut object);
     assert!(unknown.iter().map(String::len).sum::<usize>() < 2 * notes::MAX_ERROR_BYTES);
     assert!(unknown_fields(&schema, &object).is_empty());
+}
+
+#[derive(Deserialize)]
+struct Read {
+    schema: Value,
+    object: Value,
+    #[serde(default)]
+    unknown: Vec<String>,
+    result: Option<Value>,
+    #[serde(default)]
+    error: String,
+}
+
+/// Fields that nobody knows are told of wherever an object stands inside of another one, and go.
+#[test]
+fn embedded_objects_are_read_as_upstream_reads_them() {
+    let cases: Vec<Read> = recorded(include_str!("../../../tests/data/go/schema-embedded.json"));
+    assert!(cases.len() > 200);
+    for case in cases {
+        let schema = Schema::from_json(&case.schema).unwrap();
+        let mut value = case.object.clone();
+        let mut unknown = prune(&schema, &mut value);
+        drop_nulls(&schema, &mut value);
+        match coerce_embedded(&schema, &mut value) {
+            Ok(more) => {
+                unknown.extend(more);
+                assert_eq!((unknown, Some(value)), (case.unknown, case.result), "{}", case.object);
+            }
+            Err(error) => assert_eq!(error.to_string(), case.error, "{}", case.object),
+        }
+    }
+}
+
+#[test]
+fn all_patterns_of_a_schema_share_a_budget() {
+    let with = |count: usize| {
+        let field = |i: usize| (format!("f{i}"), json!({"type": "string", "pattern": format!("^(ab{i}){{900}}$")}));
+        let properties: serde_json::Map<String, Value> = (0..count).map(field).collect();
+        Schema::from_json(&json!({"type": "object", "properties": properties}))
+    };
+    assert!(with(50).is_ok());
+    let errors = with(300).unwrap_err();
+    assert!(errors.to_string().contains("too large beside the others of its schema"), "{errors}");
 }
 
 #[test]

@@ -73,5 +73,8 @@ func run(ctx context.Context, kubeconfig string) error {
 	if err := typed(ctx, typedClient, requests, namespace); err != nil {
 		return fmt.Errorf("a typed client: %w", err)
 	}
+	if err := openapi(ctx, config); err != nil {
+		return fmt.Errorf("OpenAPI: %w", err)
+	}
 	return nil
 }

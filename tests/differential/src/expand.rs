@@ -11,7 +11,7 @@
 //! | `${spec}` | `"spec": …` of a valid claim |
 //! | `${name}` | what an earlier step captured |
 //! | `${name+1000}` | a captured number and something |
-//! | `${repeat 3}x${end}`, `${list 3}x${end}` | `xxx`; `x,x,x` |
+//! | `${repeat 3}x${end}`, `${list 3}x${i}${end}` | `xxx`; `x0,x1,x2` |
 
 use std::collections::HashMap;
 
@@ -59,7 +59,8 @@ impl Variables {
             let bad = || Error::BadRepetition { step: step.to_owned() };
             let count: usize = count.parse().map_err(|_| bad())?;
             let (repeated, after) = rest.split_once("${end}").ok_or_else(bad)?;
-            expanded.push_str(&vec![repeated; count].join(separator));
+            let turns: Vec<String> = (0..count).map(|i| repeated.replace("${i}", &i.to_string())).collect();
+            expanded.push_str(&turns.join(separator));
             rest = after;
         }
         expanded.push_str(rest);

@@ -7,7 +7,11 @@ import (
 	"slices"
 )
 
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	// Whether clients may say anything of owners.
+	bold bool
+}
 
 func (r generator) chance(percent int) bool { return r.Intn(100) < percent }
 

@@ -1,15 +1,23 @@
 // Command apply records what Kubernetes makes of field sets, of typed values, and of scripts of updates and applies.
+//
+// `apply SEED COUNT` records nothing: it prints scripts by chance, of so many applies in all, for a test that reads them.
 package main
 
 import (
 	"math/rand"
+	"os"
+	"strconv"
 
 	"bailiwick.dev/oracle/internal/record"
 )
 
 func main() {
 	silence()
-	r := generator{rand.New(rand.NewSource(1))}
+	if len(os.Args) == 3 {
+		stream(number64(os.Args[1]), int(number64(os.Args[2])))
+		return
+	}
+	r := generator{Rand: rand.New(rand.NewSource(1))}
 	record.Write(map[string][]any{
 		named:      {everything()},
 		"elements": elements(),
@@ -18,4 +26,10 @@ func main() {
 		"scripts":  append(handScripts(), randomScripts(r)...),
 		"times":    times(),
 	})
+}
+
+func number64(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	must(err)
+	return n
 }

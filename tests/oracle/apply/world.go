@@ -56,6 +56,8 @@ type world struct {
 	status    bool
 	converter managedfields.TypeConverter
 	tops      map[string][]string
+	// Whether errors are asked for once only, so that some are but one of several that upstream may give.
+	once bool
 }
 
 func newWorld(schemas map[string]m, status bool) *world {

@@ -2,6 +2,7 @@
 // what it fills in and what it calls wrong.
 //
 //	go run ./schema cases > ../data/go/schema-cases.json
+//	go run ./schema embedded > ../data/go/schema-embedded.json
 //	go run ./schema formats > ../data/go/schema-formats.json
 //	go run ./schema patterns > ../data/go/schema-patterns.json
 //	go run ./schema structural > ../data/go/schema-structural.json
@@ -51,6 +52,8 @@ func main() {
 	switch os.Args[1] {
 	case "cases":
 		out = cases()
+	case "embedded":
+		out = embedded()
 	case "formats":
 		out = formats()
 	case "patterns":

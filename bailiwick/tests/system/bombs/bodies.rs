@@ -126,7 +126,7 @@ async fn encodings() {
     target.end().await;
 }
 
-async fn patch(target: &Target, what: &str, patch_type: &str, body: String, codes: &[u16]) {
+pub(super) async fn patch(target: &Target, what: &str, patch_type: &str, body: String, codes: &[u16]) {
     let request = request(Method::PATCH, &object(NAMESPACE, NAME), patch_type, body.into());
     target.send(what, request, codes).await;
 }

@@ -12,6 +12,12 @@ pub(crate) enum Operation {
     PagedList,
     LabelList,
     Patch,
+    /// An apply that makes an object.
+    ApplyNew,
+    /// An apply that changes one field.
+    ApplyChange,
+    /// An apply that changes nothing.
+    ApplySame,
     /// An event that reaches a watcher which shares its connection with others, as behind an aggregator.
     Delivery,
     /// An event that reaches a watcher on a connection of its own.
@@ -31,7 +37,7 @@ pub(crate) const RAW_SHARE_GOAL: f64 = 0.6;
 
 impl Operation {
     /// All of them, in the order in which they are measured: what is created is deleted before anything is listed.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Create,
         Self::Delete,
         Self::Get,
@@ -39,6 +45,9 @@ impl Operation {
         Self::PagedList,
         Self::LabelList,
         Self::Patch,
+        Self::ApplyNew,
+        Self::ApplyChange,
+        Self::ApplySame,
         Self::Delivery,
         Self::DeliveryAlone,
     ];
@@ -53,6 +62,9 @@ impl Operation {
             Self::PagedList => "paged-list",
             Self::LabelList => "label-list",
             Self::Patch => "patch",
+            Self::ApplyNew => "apply-new",
+            Self::ApplyChange => "apply-change",
+            Self::ApplySame => "apply-same",
             Self::Delivery => "delivery",
             Self::DeliveryAlone => "delivery-alone",
         }
@@ -69,6 +81,9 @@ impl Operation {
             Self::PagedList => format!("list {objects}, {page} a page"),
             Self::LabelList => format!("list {per_batch} of {objects} by label"),
             Self::Patch => "merge patch".to_owned(),
+            Self::ApplyNew => "apply of a new object".to_owned(),
+            Self::ApplyChange => "apply that changes a field".to_owned(),
+            Self::ApplySame => "apply that changes nothing".to_owned(),
             Self::Delivery => format!("watch delivery, {watchers} watchers"),
             Self::DeliveryAlone => "watch delivery, a connection each".to_owned(),
         }
@@ -83,7 +98,12 @@ impl Operation {
             Self::LabelList => Some(0.15e-3),
             Self::Patch => Some(0.20e-3),
             Self::Delivery => Some(0.004e-3),
-            Self::Delete | Self::PagedList | Self::DeliveryAlone => None,
+            Self::Delete
+            | Self::PagedList
+            | Self::ApplyNew
+            | Self::ApplyChange
+            | Self::ApplySame
+            | Self::DeliveryAlone => None,
         }
     }
 }

@@ -13,8 +13,8 @@ Usage: serving [options]
 
   --quick            a run of about a minute: 500 objects instead of 5,000, shorter spans, fewer rounds
   --markdown         also writes the section \"Serving\" of docs/performance.md, and the plot beside it
-  --only OPERATION   measures one operation: create, delete, get, list, paged-list, label-list, patch, delivery or
-                     delivery-alone; may be given more than once
+  --only OPERATION   measures one operation: create, delete, get, list, paged-list, label-list, patch, apply-new,
+                     apply-change, apply-same, delivery or delivery-alone; may be given more than once
   --server PROGRAM   our server, already built (default: what `cargo build --release -p bailiwick` makes of this workspace)
   --peers-only       leaves our server out
   --help             prints this

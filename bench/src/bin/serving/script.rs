@@ -14,6 +14,10 @@ use crate::target::Target;
 const SEARCHED_BYTES: usize = 2 << 10;
 const CONTINUE: &[u8] = b"\"continue\":\"";
 
+/// How many objects a client applies again and again. They are few: who applies an object for the first time becomes an owner
+/// of its fields, and what is measured is what comes after.
+const APPLIED_BY_A_CLIENT: usize = 4;
+
 /// What one client sends.
 pub(crate) enum Script {
     /// Each request once.
@@ -35,6 +39,11 @@ pub(crate) struct Scripts<'run> {
 /// The name of an object that is there all the time.
 pub(crate) fn base_name(nth: usize) -> String {
     format!("base-{nth:06}")
+}
+
+/// The name of an object that is there for a while.
+fn extra_name(round: usize, nth: usize) -> String {
+    format!("extra-{round}-{nth:06}")
 }
 
 /// The label value that the nth object shares with as many others as a batch has.
@@ -59,7 +68,8 @@ impl Scripts<'_> {
     /// One script for each client. None for what is not a loop of requests.
     pub(crate) fn of(&self, operation: Operation) -> Option<Vec<Script>> {
         let (target, options, round) = (self.target, self.options, self.round);
-        let extra = |nth| format!("extra-{round}-{nth:06}");
+        let extra = |nth| extra_name(round, nth);
+        let applied = (APPLIED_BY_A_CLIENT * options.clients).min(options.objects / 2);
         match operation {
             Operation::Create => Some(self.once(options.created, |nth| target.create(&extra(nth), nth, "extra"))),
             Operation::Delete => Some(self.once(options.created, |nth| target.delete(&extra(nth)))),
@@ -73,6 +83,18 @@ impl Scripts<'_> {
                 let (pass, nth) = (nth / options.objects, nth % options.objects);
                 target.patch(&base_name(nth), &format!("{round}-{pass}"))
             })),
+            Operation::ApplyNew => {
+                Some(self.once(options.created, |nth| target.apply(&extra(nth), nth, "extra", "new")))
+            }
+            Operation::ApplyChange => Some(self.cycle(applied * 2, |nth| {
+                let (pass, nth) = (nth / applied, nth % applied);
+                target.apply(&base_name(nth), nth, &batch(options, nth), &format!("{round}-{pass}"))
+            })),
+            // Others than those that are changed: the first round makes them what they are then.
+            Operation::ApplySame => Some(self.cycle(applied, |nth| {
+                let nth = options.objects - 1 - nth;
+                target.apply(&base_name(nth), nth, &batch(options, nth), "same")
+            })),
             Operation::PagedList => {
                 let expected = options.objects.div_ceil(options.page);
                 let pages = |_| Script::Pages { target: target.clone(), size: options.page, expected };
@@ -80,6 +102,11 @@ impl Scripts<'_> {
             }
             Operation::Delivery | Operation::DeliveryAlone => None,
         }
+    }
+
+    /// Deletes what a round has created and not deleted.
+    pub(crate) fn clear(&self) -> Vec<Script> {
+        self.once(self.options.created, |nth| self.target.delete(&extra_name(self.round, nth)))
     }
 
     fn once(&self, count: usize, request: impl Fn(usize) -> Outgoing) -> Vec<Script> {

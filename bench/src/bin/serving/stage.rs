@@ -119,17 +119,22 @@ impl Contender {
 
     async fn measure(&mut self, operation: Operation, options: &Options, round: usize) -> Result<Measurement, Error> {
         let until = match operation {
-            Operation::Create | Operation::Delete => Until::Done,
+            Operation::Create | Operation::Delete | Operation::ApplyNew => Until::Done,
             _ => Until::Elapsed(options.span),
         };
         let connected = match operation {
             Operation::DeliveryAlone => Connected::Alone,
             _ => Connected::Shared,
         };
-        match (Scripts { target: &self.target, options, round }.of(operation)) {
-            Some(scripts) => load::run(&self.target, &self.connections, scripts, until).await,
-            None => fanout::measure(&self.target, &mut self.connections[0], options, connected, round).await,
+        let scripts = Scripts { target: &self.target, options, round };
+        let measurement = match scripts.of(operation) {
+            Some(scripts) => load::run(&self.target, &self.connections, scripts, until).await?,
+            None => fanout::measure(&self.target, &mut self.connections[0], options, connected, round).await?,
+        };
+        if operation == Operation::ApplyNew {
+            load::run(&self.target, &self.connections, scripts.clear(), Until::Done).await?;
         }
+        Ok(measurement)
     }
 
     /// Waits until the collection is there; kube-apiserver needs a moment after it has found the custom resource good.

@@ -19,6 +19,7 @@ const NAMESPACE: &str = "default";
 
 const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
 
 /// A server under load.
 pub(crate) struct Target {
@@ -87,6 +88,12 @@ impl Target {
         self.request(Method::PATCH, &format!("/{name}"), MERGE_PATCH, body.to_string().into())
     }
 
+    /// Applies one object whole, with a label of this value.
+    pub(crate) fn apply(&self, name: &str, nth: usize, batch: &str, touched: &str) -> Outgoing {
+        let object = self.kind.object_with(name, nth, batch, Some(touched));
+        self.request(Method::PATCH, &format!("/{name}?fieldManager=bench&force=true"), APPLY, object)
+    }
+
     /// Deletes one object.
     pub(crate) fn delete(&self, name: &str) -> Outgoing {
         self.request(Method::DELETE, &format!("/{name}"), JSON, Bytes::new())
@@ -128,8 +135,16 @@ impl Kind {
 
     /// The JSON of an object: four labels, a spec, and an annotation that makes all objects of all kinds equally long.
     fn object(&self, name: &str, nth: usize, batch: &str) -> Bytes {
+        self.object_with(name, nth, batch, None)
+    }
+
+    /// The same, with one more label.
+    fn object_with(&self, name: &str, nth: usize, batch: &str, touched: Option<&str>) -> Bytes {
         let make = |padding: &str| {
-            let labels = json!({"app": format!("app-{:02}", nth % 50), "tier": "backend", "team": format!("team-{:02}", nth % 20), "batch": batch});
+            let mut labels = json!({"app": format!("app-{:02}", nth % 50), "tier": "backend", "team": format!("team-{:02}", nth % 20), "batch": batch});
+            if let Some(touched) = touched {
+                labels["touched"] = touched.into();
+            }
             let annotations = json!({"bench.bailiwick.dev/padding": padding});
             let metadata = json!({"name": name, "namespace": NAMESPACE, "labels": labels, "annotations": annotations});
             let api_version = format!("{}/{}", self.group, self.version);

@@ -49,7 +49,7 @@ fn a_conflict_says_who_owns_what() {
 }
 
 /// Whether something in a value is null or empty.
-fn has_blanks(value: &Value) -> bool {
+pub(super) fn has_blanks(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty() || items.iter().any(has_blanks),
@@ -64,6 +64,7 @@ fn has_blanks(value: &Value) -> bool {
 fn applying_again_changes_nothing() {
     let mut count = 0;
     for script in recorded::<Script>("scripts") {
+        let kind = script.kind();
         for step in script.steps.iter().filter(|step| step.operation == "apply") {
             let Some(result) = &step.result else { continue };
             let mut result = object(result);
@@ -73,7 +74,7 @@ fn applying_again_changes_nothing() {
             if blank || entries(&result).is_none() {
                 continue;
             }
-            let manager = script.field_manager(&step.version);
+            let manager = kind.field_manager(&step.version);
             let writer = Writer { manager: &step.manager, subresource: &step.subresource, time: START + 3600 };
             let options = ApplyOptions { writer, force: step.force };
             let again = manager.apply(Some(&result), &object(&step.object), options).unwrap();

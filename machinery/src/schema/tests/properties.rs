@@ -123,7 +123,7 @@ proptest! {
     #[test]
     fn any_pattern_is_taken_or_refused(source in ".{0,12}", dense in r"[a-z\[\]^(){}*+?|.\\1,:<>P-]{0,12}", text in ".{0,8}") {
         for source in [source, dense] {
-            if let Ok(pattern) = super::pattern::Pattern::new(&source) {
+            if let Ok(pattern) = super::pattern::Pattern::new(&source, &mut Default::default()) {
                 pattern.matches(&text);
             }
         }

@@ -15,6 +15,7 @@ fn names_are_replaced() {
     check("${claims}", "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/create-1/resourcecatalogclaims");
     check("v=${version}&w=${version+1000}", "v=17&w=1017");
     check("[${list 3}{\"a\":1}${end}]", "[{\"a\":1},{\"a\":1},{\"a\":1}]");
+    check("${list 3}x${i}${end}", "x0,x1,x2");
     check("${repeat 3}[${end}${repeat 2}]${end}", "[[[]]");
     check("${repeat 0}x${end}", "");
 }

@@ -17,7 +17,7 @@ static UID: LazyLock<Regex> =
 static NOW: LazyLock<Regex> =
     LazyLock::new(|| regex("20(2[6-9]|[3-9][0-9])-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
 
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]+"));
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[0-9]+\b"));
 
 static ABOUT_VERSIONS: LazyLock<Regex> = LazyLock::new(|| regex("(?i)resource ?version"));
 

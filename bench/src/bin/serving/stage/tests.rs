@@ -49,6 +49,11 @@ fn check(target: &TargetResults, options: &Options) {
     assert!(near(bytes(Operation::PagedList), options.objects));
     assert!(near(bytes(Operation::LabelList), options.per_batch));
     assert!(near(bytes(Operation::Patch), 1));
+    assert_eq!(count(Operation::ApplyNew), options.created as f64);
+    // Two own the fields of an object that one has created and another one has applied.
+    for operation in [Operation::ApplyChange, Operation::ApplySame] {
+        assert!((1.0..1.6).contains(&(bytes(operation) / object)), "{}", operation.id());
+    }
     assert!(near(bytes(Operation::Delivery), 1));
 
     let cpu = target.median(Operation::Get, Measurement::server_cpu_each).unwrap();
