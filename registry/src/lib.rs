@@ -13,6 +13,7 @@ mod error;
 mod extract;
 mod kind;
 pub mod kinds;
+pub mod rbac;
 mod read;
 mod registry;
 mod selection;

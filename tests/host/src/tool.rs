@@ -30,6 +30,8 @@ struct Module {
     version: &'static str,
     go_mod: &'static str,
     go_sum: &'static str,
+    /// The programs of the module that are ours.
+    sources: &'static [&'static str],
 }
 
 /// A program of another project that tests run.
@@ -47,6 +49,7 @@ static ETCD_MODULE: Module = Module {
     version: "v3.7.3",
     go_mod: include_str!("../etcd/go.mod"),
     go_sum: include_str!("../etcd/go.sum"),
+    sources: &[],
 };
 
 /// The etcd server.
@@ -61,6 +64,7 @@ static KUBERNETES_MODULE: Module = Module {
     version: "v1.36.3",
     go_mod: include_str!("../kubernetes/go.mod"),
     go_sum: include_str!("../kubernetes/go.sum"),
+    sources: &[],
 };
 
 /// The same folder, for the parts of Kubernetes that are published on their own, with versions of their own.
@@ -101,6 +105,17 @@ pub static SAMPLE_APISERVER: Tool = Tool {
     package: "k8s.io/sample-apiserver",
     ldflags: KUBERNETES_LDFLAGS,
 };
+
+static RBAC_ORACLE_MODULE: Module = Module {
+    folder: "../oracle/rbac",
+    version: "v1.36.3",
+    go_mod: include_str!("../../oracle/rbac/go.mod"),
+    go_sum: include_str!("../../oracle/rbac/go.sum"),
+    sources: &[include_str!("../../oracle/rbac/main.go")],
+};
+
+/// Tells what Kubernetes' own code makes of roles and bindings.
+pub static RBAC_ORACLE: Tool = Tool { name: "rbac-oracle", module: &RBAC_ORACLE_MODULE, package: ".", ldflags: "" };
 
 /// The Go that builds and the folder that keeps.
 struct Workshop {
@@ -150,7 +165,7 @@ impl Workshop {
         }
         fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
         // One build per module at a time: its programs share most of their packages, and two builds at once compile them twice.
-        let lock_path = folder.join(format!("{}.lock", tool.module.folder));
+        let lock_path = folder.join(format!("{}.lock", tool.module.folder.rsplit('/').next().unwrap_or_default()));
         let lock = File::create(&lock_path).map_err(Error::file(&lock_path))?;
         if lock.try_lock().is_err() {
             (self.announce)(&format!("waiting for another process that builds from tests/host/{}", tool.module.folder));
