@@ -154,7 +154,7 @@ fn policy(world: &World, number: usize) -> Arc<Policy> {
         .chain(world.cluster_roles.iter().cloned().map(PolicyObject::ClusterRole))
         .chain(world.role_bindings.iter().cloned().map(PolicyObject::RoleBinding))
         .chain(world.cluster_role_bindings.iter().cloned().map(PolicyObject::ClusterRoleBinding));
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         return Arc::new(objects.collect());
     }
     let live = LivePolicy::default();
