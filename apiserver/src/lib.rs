@@ -11,6 +11,7 @@ mod form;
 mod frontend;
 mod go;
 mod health;
+mod impersonation;
 mod listener;
 mod openapi;
 mod options;
@@ -30,6 +31,7 @@ pub use discovery::Discovery;
 pub use frontend::Frontend;
 pub use go::{DurationError, parse_duration};
 pub use health::{Endpoints, Health, HealthCheck, Unhealthy};
+pub use impersonation::Impersonated;
 pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,

@@ -17,6 +17,7 @@ pub mod rbac;
 mod read;
 mod registry;
 mod selection;
+mod selector_review;
 mod strategy;
 mod subresource;
 mod update;
@@ -25,8 +26,8 @@ mod write;
 
 pub use accept::Accepted;
 pub use authorization::{
-    AllowGroup, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision, Resource as ResourceAttributes,
-    Target as AuthorizationTarget,
+    AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
+    Resource as ResourceAttributes, Target as AuthorizationTarget,
 };
 pub use context::{Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
@@ -36,6 +37,7 @@ pub use kind::{Kind, KindError, Names, SelectableField, ServedKind, Version};
 pub use read::{List, ListRequest};
 pub use registry::Registry;
 pub use selection::Selection;
+pub use selector_review::{field_selector_attributes, label_selector_attributes};
 pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};
