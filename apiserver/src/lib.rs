@@ -22,6 +22,7 @@ mod resource;
 mod respond;
 mod server;
 mod status;
+mod takeover;
 mod tls;
 mod version;
 

@@ -28,12 +28,14 @@ use crate::discovery::Discovery;
 use crate::form::Form;
 use crate::health::Health;
 use crate::impersonation::{Impersonated, Wanted, impersonate};
+use crate::listener::CloseConnection;
 use crate::openapi::{self, OpenApi};
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
 use crate::resource::{self, Answer, Call};
 use crate::respond;
+use crate::takeover;
 use crate::version::ServerVersion;
 
 /// How the server is. Anyone may ask, unless told otherwise, so that whoever starts and stops servers needs no identity.
@@ -165,6 +167,11 @@ impl Server {
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
+        if let Some(status) = takeover::refusal(head) {
+            let mut response = respond::status(&Form::of_status(&head.headers, None, now), &status);
+            response.extensions_mut().insert(CloseConnection);
+            return response;
+        }
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
         let request = match Request::parse(&head.method, target) {
             Ok(request) => request,

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Body, Health, Server, ServerOptions, ServerParts};
-use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
+use bailiwick_apiserver::{Body, Health, Impersonated, Server, ServerOptions, ServerParts};
+use bailiwick_registry::{AllowGroup, Authorizer, Registry, SystemClock, User, kinds};
 use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bytes::Bytes;
@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     pub(crate) code: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// As whom it was answered, if not as who asked.
+    pub(crate) impersonated: Option<Impersonated>,
 }
 
 impl Site {
@@ -37,6 +39,15 @@ impl Site {
     }
 
     pub(crate) async fn with(options: ServerOptions) -> Self {
+        Self::start(options, Arc::new(AllowGroup::MASTERS)).await
+    }
+
+    /// A server where this one says who may what.
+    pub(crate) async fn of(authorizer: Arc<dyn Authorizer>) -> Self {
+        Self::start(ServerOptions::default(), authorizer).await
+    }
+
+    async fn start(options: ServerOptions, authorizer: Arc<dyn Authorizer>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
@@ -45,7 +56,7 @@ impl Site {
         let parts = ServerParts {
             registry: Arc::new(registry),
             health: Health::new(),
-            authorizer: Arc::new(AllowGroup::MASTERS),
+            authorizer,
             clock: Arc::new(SystemClock),
             shutdown: shutdown.clone(),
         };
@@ -59,14 +70,27 @@ impl Site {
 
     /// Asks, with headers as `name: value` lines, and reads the whole answer.
     pub(crate) async fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        self.ask_as(&admin(), method, target, headers, body).await
+    }
+
+    /// The same, as someone.
+    pub(crate) async fn ask_as(
+        &self,
+        user: &User,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.send(request.body(Full::from(body.to_owned())).unwrap()).await;
+        let response = self.server.answer(request.body(Full::from(body.to_owned())).unwrap(), Some(user)).await;
         let (head, body) = response.into_parts();
         let body = tokio::time::timeout(Duration::from_secs(30), body.collect()).await.unwrap().unwrap().to_bytes();
-        Answer { code: head.status, headers: head.headers, body }
+        let impersonated = head.extensions.get::<Impersonated>().cloned();
+        Answer { code: head.status, headers: head.headers, body, impersonated }
     }
 
     pub(crate) async fn get(&self, target: &str) -> Answer {
