@@ -172,7 +172,8 @@ impl Server {
             response.extensions_mut().insert(CloseConnection);
             return response;
         }
-        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        // A target that is only a host and a port is no path, and stands for none.
+        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let request = match Request::parse(&head.method, target) {
             Ok(request) => request,
             Err(error) => return respond::status(&Form::of_status(&head.headers, None, now), &error.into()),

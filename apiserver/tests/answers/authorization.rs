@@ -194,3 +194,49 @@ async fn a_refused_impersonation_changes_nothing() {
     assert_eq!(answer.code, 403, "{}", answer.text());
     assert_eq!(site.ask_as(&user("deputy"), "GET", &format!("{CLAIMS}/x"), &[], "").await.code, 404);
 }
+
+/// S-14. What was authorized by its name is the only thing that is done: a path that names an object neither makes nor shows
+/// another.
+#[tokio::test]
+async fn the_name_that_was_authorized_is_the_one_that_counts() {
+    let rules = json!([{
+        "verbs": ["create", "get", "watch"], "apiGroups": [CATALOG],
+        "resources": ["resourcecatalogclaims"], "resourceNames": ["mine"],
+    }]);
+    let site = site(rules, json!([])).await;
+    site.claim("mine", json!({})).await;
+    site.claim("theirs", json!({})).await;
+    let json_body = [("content-type", "application/json")];
+
+    let path = format!("{CLAIMS}/mine");
+    let mut generated = claim("x", json!({}));
+    generated["metadata"] = json!({ "generateName": "x-" });
+    for body in [applied("other"), generated.to_string()] {
+        let made = site.ask_as(&user("u"), "POST", &path, &json_body, &body).await;
+        assert_eq!(made.code, 400, "{}", made.text());
+    }
+    let list = site.get(CLAIMS).await.json();
+    assert_eq!(list["items"].as_array().unwrap().len(), 2, "{list}");
+
+    let watches = CLAIMS.replace("/v1alpha1/", "/v1alpha1/watch/");
+    let seen = |query: &str| {
+        let target = format!("{watches}/mine?timeoutSeconds=1{query}");
+        let site = &site;
+        async move { site.ask_as(&user("u"), "GET", &target, &[], "").await }
+    };
+    for query in ["", "&fieldSelector=", "&fieldSelector=metadata.name%3Dmine"] {
+        let answer = seen(query).await;
+        let names: Vec<String> =
+            answer.events().iter().map(|event| event["object"]["metadata"]["name"].to_string()).collect();
+        assert_eq!(names, ["\"mine\""], "{query}");
+    }
+    for query in ["&fieldSelector=metadata.name%3Dtheirs", "&fieldSelector=metadata.name!%3Dx", "&fieldSelector=a%3Db"]
+    {
+        let answer = seen(query).await;
+        assert_eq!(answer.code, 400, "{query}: {}", answer.text());
+        assert_eq!(answer.json()["message"], "fieldSelector metadata.name doesn't match requested name");
+    }
+    let selected = format!("{CLAIMS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D");
+    assert_eq!(site.ask_as(&user("u"), "GET", &format!("{selected}mine"), &[], "").await.events().len(), 1);
+    assert_eq!(site.ask_as(&user("u"), "GET", &format!("{selected}theirs"), &[], "").await.code, 403);
+}
