@@ -24,7 +24,7 @@ use std::process::Command;
 use crate::error::Error;
 
 /// A folder of this crate that pins Go modules, with what it pins.
-#[derive(Debug, Clone, Copy, Hash)]
+#[derive(Debug, Clone, Copy)]
 struct Module {
     folder: &'static str,
     version: &'static str,
@@ -124,6 +124,18 @@ struct Workshop {
     cache: PathBuf,
     /// Tells whoever waits what for.
     announce: fn(&str),
+}
+
+// === impl Module ===
+
+/// Sources of ours count where there are any, so that other tools keep the names they have.
+impl Hash for Module {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.folder, self.version, self.go_mod, self.go_sum).hash(state);
+        if !self.sources.is_empty() {
+            self.sources.hash(state);
+        }
+    }
 }
 
 // === impl Tool ===
