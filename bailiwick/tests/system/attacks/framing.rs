@@ -28,18 +28,23 @@ async fn connections_are_not_handed_over() {
             let lines = format!(
                 "Connection: Upgrade\r\nUpgrade: {protocol}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
             );
-            texts.push(with(&format!("GET {path}"), &lines, &smuggled()));
+            texts.push(with(&format!("GET {path}"), &lines, ""));
         }
     }
-    texts.push(with("POST /version", "Upgrade: x\r\nContent-Length: 0\r\n", &smuggled()));
+    texts.push(with("POST /version", "Upgrade: x\r\nContent-Length: 0\r\n", ""));
     for authority in ["127.0.0.1:1", "x:443", "kubernetes.default.svc:443"] {
-        texts.push(with(&format!("CONNECT {authority}"), "", &smuggled()));
+        texts.push(with(&format!("CONNECT {authority}"), "", ""));
     }
     for (text, answer) in texts.iter().zip(target.write_all(&texts).await) {
         let head = text.lines().next().unwrap_or_default();
         assert_eq!(codes(&answer), [400], "{head}: {answer}");
         assert!(answer.to_ascii_lowercase().contains("connection: close"), "{head}: {answer}");
         assert!(!answer.contains(SECRET), "{head}: {answer}");
+    }
+    // A server that closes while there is more to read may take its answer back, but never gives two.
+    let followed: Vec<String> = texts.iter().map(|text| format!("{text}{}", smuggled())).collect();
+    for (text, answer) in followed.iter().zip(target.write_all(&followed).await) {
+        assert!(matches!(codes(&answer)[..], [] | [400]), "{text}: {answer}");
     }
     target.end().await;
 }
