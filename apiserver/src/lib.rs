@@ -11,6 +11,7 @@ mod form;
 mod frontend;
 mod go;
 mod health;
+mod impersonation;
 mod in_process;
 mod listener;
 mod openapi;
@@ -22,6 +23,7 @@ mod resource;
 mod respond;
 mod server;
 mod status;
+mod takeover;
 mod tls;
 mod version;
 
@@ -31,6 +33,7 @@ pub use discovery::Discovery;
 pub use frontend::Frontend;
 pub use go::{DurationError, parse_duration};
 pub use health::{Endpoints, Health, HealthCheck, Unhealthy};
+pub use impersonation::Impersonated;
 pub use in_process::InProcess;
 pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use options::{

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use bailiwick_machinery::apply::manager_name;
 use bailiwick_machinery::{GroupVersion, Scope, Status};
-use bailiwick_registry::{Ctx, Error, Part, Registry, ServedKind, Subresource, Tracking, User};
+use bailiwick_registry::{Authorizer, Ctx, Error, Part, Registry, ServedKind, Subresource, Tracking, User};
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Response};
@@ -33,6 +33,7 @@ pub(crate) type Answer = Result<Response<Body>, Box<Status>>;
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) registry: &'c Registry,
+    pub(crate) authorizer: &'c dyn Authorizer,
     pub(crate) watches: &'c watch::Watches,
     pub(crate) request: &'c Request,
     pub(crate) headers: &'c HeaderMap,

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{self, MediaType};
 use bailiwick_machinery::{Reason, Status};
-use bailiwick_registry::{Authorizer, Clock, Registry, User};
+use bailiwick_registry::{AllowPaths, Authorizer, Clock, Registry, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
@@ -27,16 +27,19 @@ use crate::body::{self, Body};
 use crate::discovery::Discovery;
 use crate::form::Form;
 use crate::health::Health;
+use crate::impersonation::{Impersonated, Wanted, impersonate};
+use crate::listener::CloseConnection;
 use crate::openapi::{self, OpenApi};
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
 use crate::resource::{self, Answer, Call};
 use crate::respond;
+use crate::takeover;
 use crate::version::ServerVersion;
 
-/// What anyone may ask, so that whoever starts and stops servers needs no identity.
-const ALWAYS_ALLOWED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+/// How the server is. Anyone may ask, unless told otherwise, so that whoever starts and stops servers needs no identity.
+const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// The longest `Audit-ID` that is taken over from a client.
 const MAX_AUDIT_ID_BYTES: usize = 64;
 
@@ -49,6 +52,8 @@ pub struct ServerOptions {
     pub min_watch_duration: Duration,
     /// How often a watch tells how far it has come.
     pub bookmark_every: Duration,
+    /// The health that anyone may ask for, known or not.
+    pub always_allow: AllowPaths,
 }
 
 /// What a server is made of.
@@ -75,6 +80,7 @@ pub struct Server {
     health: Health,
     version: ServerVersion,
     request_timeout: Duration,
+    always_allow: AllowPaths,
     clock: Arc<dyn Clock>,
 }
 
@@ -86,6 +92,7 @@ impl Default for ServerOptions {
             request_timeout: Duration::from_secs(60),
             min_watch_duration: Duration::from_secs(1_800),
             bookmark_every: Duration::from_secs(60),
+            always_allow: AllowPaths::new(HEALTH).unwrap_or_default(),
         }
     }
 }
@@ -110,6 +117,7 @@ impl Server {
             authorizer: parts.authorizer,
             watches,
             request_timeout: options.request_timeout,
+            always_allow: options.always_allow.clone(),
             clock: parts.clock,
         }
     }
@@ -121,9 +129,10 @@ impl Server {
         B::Error: fmt::Display,
     {
         let (now, begun) = (self.clock.now(), Instant::now());
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
-        let answering = AssertUnwindSafe(self.chain(&head, body, user, now)).catch_unwind();
+        let answering = AssertUnwindSafe(self.chain(&head, body, user, wanted, now)).catch_unwind();
         let mut response = answering.await.unwrap_or_else(|_| {
             tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
             let status = Status::internal("the server could not handle this request; its logs say why");
@@ -146,39 +155,81 @@ impl Server {
         response
     }
 
-    async fn chain<B>(&self, head: &Parts, body: B, user: Option<&User>, now: SystemTime) -> Response<Body>
+    async fn chain<B>(
+        &self,
+        head: &Parts,
+        body: B,
+        user: Option<&User>,
+        wanted: Wanted,
+        now: SystemTime,
+    ) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
-        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        if let Some(status) = takeover::refusal(head) {
+            let mut response = respond::status(&Form::of_status(&head.headers, None, now), &status);
+            response.extensions_mut().insert(CloseConnection);
+            return response;
+        }
+        // A target that is only a host and a port is no path, and stands for none.
+        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let request = match Request::parse(&head.method, target) {
             Ok(request) => request,
             Err(error) => return respond::status(&Form::of_status(&head.headers, None, now), &error.into()),
         };
         let refuse =
             |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
-        if ALWAYS_ALLOWED.contains(&request.info().path())
-            && let Some(response) = self.answer_health(&request).await
-        {
-            return response;
-        }
-        let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
-        if let Err(status) = authorize(&*self.authorizer, user, request.info()).await {
-            return refuse(&status);
-        }
-        let limit = match self.time_limit(&request) {
-            Ok(limit) => limit,
+        let Some(user) = user else {
+            let health = if self.is_open(&request) { self.answer_health(&request).await } else { None };
+            return health.unwrap_or_else(|| refuse(&Status::new(Reason::Unauthorized, "Unauthorized")));
+        };
+        let impersonated = match self.impersonated(&request, user, wanted).await {
+            Ok(impersonated) => impersonated,
             Err(status) => return refuse(&status),
         };
-        let answering = self.answer_authorized(&request, head, body, user, now);
-        let answer = match limit {
+        let effective = impersonated.as_ref().map_or(user, |other| &other.user);
+        let answer = self.answer_user(&request, head, body, effective, now).await;
+        let mut response = answer.unwrap_or_else(|status| refuse(&status));
+        if let Some(impersonated) = impersonated {
+            response.extensions_mut().insert(impersonated);
+        }
+        response
+    }
+
+    /// Whether anyone may ask this, known or not.
+    fn is_open(&self, request: &Request) -> bool {
+        let path = request.info().path();
+        HEALTH.contains(&path) && self.always_allow.covers(path)
+    }
+
+    /// As whom the request is to be taken, if as someone else than who sent it.
+    async fn impersonated(
+        &self,
+        request: &Request,
+        user: &User,
+        wanted: Wanted,
+    ) -> Result<Option<Impersonated>, Box<Status>> {
+        let Some(wanted) = wanted.into_user()? else { return Ok(None) };
+        impersonate(&*self.authorizer, user, &wanted, request.info()).await.map(Some)
+    }
+
+    async fn answer_user<B>(&self, request: &Request, head: &Parts, body: B, user: &User, now: SystemTime) -> Answer
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
+        if !self.is_open(request) {
+            authorize(&*self.authorizer, user, request.info()).await?;
+        }
+        let limit = self.time_limit(request)?;
+        let answering = self.answer_authorized(request, head, body, user, now);
+        match limit {
             None => answering.await,
             Some(limit) => tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
                 Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
             }),
-        };
-        answer.unwrap_or_else(|status| refuse(&status))
+        }
     }
 
     /// How long the request may take; a watch takes as long as it takes.
@@ -214,6 +265,7 @@ impl Server {
         };
         let call = Call {
             registry: &self.registry,
+            authorizer: &*self.authorizer,
             watches: &self.watches,
             request,
             headers: &head.headers,
@@ -245,7 +297,7 @@ impl Server {
     /// What there is, for people who look around.
     fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
         let documents = self.discovery.paths().chain(openapi::PATHS);
-        let mut paths: Vec<&str> = documents.chain(ALWAYS_ALLOWED).chain(["/version"]).collect();
+        let mut paths: Vec<&str> = documents.chain(HEALTH).chain(["/version"]).collect();
         paths.sort_unstable();
         let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());
         let form = Form { layout: Layout::Pretty, media_type: MediaType::Json, ..form };

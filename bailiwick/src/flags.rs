@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bailiwick_registry::{AllowPathError, AllowPaths};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -62,6 +63,8 @@ pub(crate) struct ServeFlags {
     #[command(flatten)]
     pub(crate) listen: ListenFlags,
     #[command(flatten)]
+    pub(crate) authorization: AuthorizationFlags,
+    #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
     #[command(flatten)]
     pub(crate) time: TimeFlags,
@@ -89,6 +92,30 @@ pub(crate) struct ListenFlags {
     /// certificate for the administrator with it. The file is watched.
     #[arg(long, env = "BAILIWICK_CLIENT_CA_FILE", value_name = "FILE")]
     pub(crate) client_ca_file: Option<PathBuf>,
+}
+
+/// Who may what.
+#[derive(Debug, Args)]
+pub(crate) struct AuthorizationFlags {
+    /// Paths that everyone may ask for, with commas between them; a * at the end stands for whatever follows. Whoever is
+    /// not known may only ask for those of them that tell of health.
+    #[arg(
+        long,
+        env = "BAILIWICK_AUTHORIZATION_ALWAYS_ALLOW_PATHS",
+        value_name = "PATHS",
+        value_delimiter = ',',
+        default_value = "/healthz,/readyz,/livez"
+    )]
+    pub(crate) authorization_always_allow_paths: Vec<String>,
+}
+
+// === impl AuthorizationFlags ===
+
+impl AuthorizationFlags {
+    /// The paths, read.
+    pub(crate) fn always_allow(&self) -> Result<AllowPaths, AllowPathError> {
+        AllowPaths::new(self.authorization_always_allow_paths.iter().filter(|path| !path.is_empty()))
+    }
 }
 
 /// The store, if it is not the embedded one.

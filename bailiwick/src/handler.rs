@@ -8,7 +8,9 @@ use std::time::Duration;
 use bailiwick_apiserver::{
     Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Tls, Unhealthy,
 };
-use bailiwick_registry::{AllowGroup, Clock, KindError, Registry, SystemClock, kinds};
+use bailiwick_registry::{
+    AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, SystemClock, kinds,
+};
 use bailiwick_storage::{Metrics, Store};
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +19,8 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     /// Whom to believe.
     pub(crate) tls: Arc<Tls>,
+    /// What everyone may ask for.
+    pub(crate) always_allow: AllowPaths,
     pub(crate) request_timeout: Duration,
     pub(crate) min_request_timeout: Duration,
     /// Cancelled when the server is about to stop: from then on it is not ready, but serves.
@@ -50,13 +54,15 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let options = ServerOptions {
         request_timeout: parts.request_timeout,
         min_watch_duration: parts.min_request_timeout,
+        always_allow: parts.always_allow.clone(),
         ..ServerOptions::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let authorizers: Vec<Box<dyn Authorizer>> = vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow)];
     let parts_of_server = ServerParts {
         registry,
         health,
-        authorizer: Arc::new(AllowGroup::MASTERS),
+        authorizer: Arc::new(AuthorizerChain::new(authorizers)),
         clock: clock.clone(),
         shutdown: parts.stopped,
     };

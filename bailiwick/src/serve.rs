@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bailiwick_apiserver::{BindError, Frontend, Listener, ListenerOptions, Tls, TlsError, TlsFiles};
+use bailiwick_registry::AllowPathError;
 use bailiwick_storage::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use time::OffsetDateTime;
@@ -41,6 +42,8 @@ pub(crate) enum ServeError {
     File(#[from] PrivateFileError),
     #[error(transparent)]
     Handler(#[from] HandlerError),
+    #[error("--authorization-always-allow-paths: {0}")]
+    AllowPaths(#[from] AllowPathError),
     #[error("signals cannot be caught: {0}")]
     Signals(std::io::Error),
 }
@@ -108,6 +111,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let parts = Parts {
         store: store.clone(),
         tls,
+        always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
         min_request_timeout: flags.time.min_request_timeout,
         stopping: stop.stopping.clone(),

@@ -76,6 +76,20 @@ pub struct AuthorizerChain(Vec<Box<dyn Authorizer>>);
 /// Allows the members of a group everything.
 pub struct AllowGroup(&'static str);
 
+/// Allows everyone some paths that name no resource, such as those that tell of health.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowPaths {
+    /// Without the `/` they begin with.
+    exact: Vec<String>,
+    /// What paths begin with, without the `/`.
+    prefixes: Vec<String>,
+}
+
+/// A path that was to be allowed to everyone, and that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only trailing * allowed in \"{0}\": end the path before it, or allow more")]
+pub struct AllowPathError(String);
+
 // === impl Resource ===
 
 impl Resource<'_> {
@@ -123,12 +137,57 @@ impl Authorizer for AuthorizerChain {
 impl AllowGroup {
     /// Those who may do everything, whatever else is configured: Kubernetes' own name for them.
     pub const MASTERS: Self = Self("system:masters");
+
+    /// Whether a user is one of them.
+    pub(crate) fn has(&self, user: &User) -> bool {
+        user.groups.iter().any(|group| group == self.0)
+    }
 }
 
 #[async_trait]
 impl Authorizer for AllowGroup {
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
-        let member = question.user.groups.iter().any(|group| group == self.0);
-        Ok(if member { Decision::Allow(String::new()) } else { Decision::NoOpinion(String::new()) })
+        Ok(if self.has(question.user) { Decision::Allow(String::new()) } else { Decision::NoOpinion(String::new()) })
     }
 }
+
+// === impl AllowPaths ===
+
+impl AllowPaths {
+    /// These paths, and with a `*` at its end whatever begins like it.
+    pub fn new(paths: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, AllowPathError> {
+        let mut allowed = Self::default();
+        for path in paths {
+            let path = path.as_ref();
+            let bare = path.strip_prefix('/').unwrap_or(path);
+            let (kept, list) = match bare.strip_suffix('*') {
+                Some(prefix) => (prefix, &mut allowed.prefixes),
+                None => (bare, &mut allowed.exact),
+            };
+            if kept.contains('*') {
+                return Err(AllowPathError(path.to_owned()));
+            }
+            list.push(kept.to_owned());
+        }
+        Ok(allowed)
+    }
+
+    /// Whether a path is one of them.
+    pub fn covers(&self, path: &str) -> bool {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        self.exact.iter().any(|exact| exact == path) || self.prefixes.iter().any(|prefix| path.starts_with(prefix))
+    }
+}
+
+#[async_trait]
+impl Authorizer for AllowPaths {
+    async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
+        Ok(match question.target {
+            Target::Path(path) if self.covers(path) => Decision::Allow(String::new()),
+            Target::Path(_) | Target::Resource(_) => Decision::NoOpinion(String::new()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

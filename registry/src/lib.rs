@@ -14,9 +14,11 @@ mod error;
 mod extract;
 mod kind;
 pub mod kinds;
+pub mod rbac;
 mod read;
 mod registry;
 mod selection;
+mod selector_review;
 mod strategy;
 mod subresource;
 mod update;
@@ -26,8 +28,8 @@ mod write;
 pub use accept::Accepted;
 pub use admission::{Admission, Proposal};
 pub use authorization::{
-    AllowGroup, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision, Resource as ResourceAttributes,
-    Target as AuthorizationTarget,
+    AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
+    Resource as ResourceAttributes, Target as AuthorizationTarget,
 };
 pub use context::{Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
@@ -37,6 +39,7 @@ pub use kind::{Kind, KindError, Names, SelectableField, ServedKind, Version};
 pub use read::{List, ListRequest};
 pub use registry::Registry;
 pub use selection::Selection;
+pub use selector_review::{field_selector_attributes, label_selector_attributes};
 pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};

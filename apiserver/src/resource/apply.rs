@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::decode::bad_request;
 use super::{Answer, Call, refuse, with_warnings};
+use crate::authorization::authorize_create;
 use crate::form::Subject;
 use crate::options::{PatchKind, PatchOptions, PatchQuery};
 use crate::respond;
@@ -46,6 +47,7 @@ impl Call<'_> {
         for _ in 0..MAX_TURNS {
             let (code, written) = match self.apply_to_object(&application).await {
                 Err(Error::NotFound { .. }) if part == Part::Main => {
+                    authorize_create(self.authorizer, self.user, self.request.info()).await?;
                     (StatusCode::CREATED, self.apply_to_nothing(&application).await)
                 }
                 updated => (StatusCode::OK, updated),

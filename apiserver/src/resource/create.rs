@@ -16,6 +16,10 @@ impl Call<'_> {
         let tracking = self.tracking(&options.field_manager);
         let (object, write) = self.decode(kind.gvk(), options.dry_run, options.field_validation, tracking)?;
         let mut accepted = kind.accept(object, &write).map_err(refuse)?;
+        // A path that names an object was authorized for that one, so no other is made by it.
+        if self.check_named().is_ok() {
+            self.check_name(accepted.object())?;
+        }
         self.check_namespace(kind, &mut accepted)?;
         let written = self.registry.create(&self.ctx(), kind, accepted, &write).await.map_err(refuse)?;
         with_warnings(respond::object(&form, StatusCode::CREATED, kind, &written.object), &written.warnings)

@@ -4,15 +4,17 @@
 //! connection has room; a client that reads slowly falls behind in history, and if it falls out of it, is told that its
 //! version is too old.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bailiwick_machinery::encode::Layout;
+use bailiwick_machinery::field_selector::escape_value;
 use bailiwick_machinery::media::MediaType;
 use bailiwick_machinery::table::Headers;
 use bailiwick_machinery::watch::{EventType, JSON_TAIL};
-use bailiwick_machinery::{Object, Status};
+use bailiwick_machinery::{FieldSelector, Object, Status};
 use bailiwick_registry::{Encoded, Error, ObjectWatch, Selection, ServedKind, WatchBatch, WatchFrom};
 use bailiwick_storage as storage;
 use bytes::Bytes;
@@ -104,7 +106,8 @@ enum Next {
 impl Call<'_> {
     pub(super) async fn watch(self, kind: &ServedKind, options: WatchOptions) -> Answer {
         let form = Form { layout: Layout::Compact, ..self.form(kind, Subject::Events)? };
-        let selection = Selection::parse(kind, &options.label_selector, &options.field_selector).map_err(refuse)?;
+        let fields = self.fields_of_one(&options.field_selector)?;
+        let selection = Selection::parse(kind, &options.label_selector, &fields).map_err(refuse)?;
         let (from, end_marker) = match options.start {
             WatchStart::State { freshness, end_marker } => (WatchFrom::State(at(freshness)), end_marker),
             WatchStart::Now { freshness } => (WatchFrom::Now(at(freshness)), false),
@@ -122,6 +125,20 @@ impl Call<'_> {
         let mut response = Response::new(body);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         Ok(response)
+    }
+
+    /// The field selector of a watch. A path that names an object was authorized for that one, so no other is shown.
+    fn fields_of_one<'f>(&self, selector: &'f str) -> Result<Cow<'f, str>, Box<Status>> {
+        let name = self.name();
+        // What cannot be read is refused where it is used.
+        let Some(fields) = FieldSelector::parse(selector).ok().filter(|_| !name.is_empty()) else {
+            return Ok(selector.into());
+        };
+        match fields.requires_exact_match("metadata.name") {
+            _ if fields.is_empty() => Ok(format!("metadata.name={}", escape_value(name)).into()),
+            Some(selected) if selected == name => Ok(selector.into()),
+            _ => Err(Box::new(Status::bad_request("fieldSelector metadata.name doesn't match requested name"))),
+        }
     }
 }
 

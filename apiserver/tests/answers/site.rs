@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Body, Health, Server, ServerOptions, ServerParts};
-use bailiwick_registry::{AllowGroup, Kind, Registry, SystemClock, User, kinds};
+use bailiwick_apiserver::{Body, Health, Impersonated, Server, ServerOptions, ServerParts};
+use bailiwick_registry::{AllowGroup, Authorizer, Kind, Registry, SystemClock, User, kinds};
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_storage::{Metrics, Store};
 use bytes::Bytes;
@@ -31,48 +31,69 @@ pub(crate) struct Answer {
     pub(crate) code: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// As whom it was answered, if not as who asked.
+    pub(crate) impersonated: Option<Impersonated>,
+}
+
+/// What is special about a server.
+struct Setup {
+    kinds: Vec<Kind>,
+    options: ServerOptions,
+    authorizer: Arc<dyn Authorizer>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let authorizer = Arc::new(AllowGroup::MASTERS);
+        Self { kinds: kinds::all().unwrap(), options: ServerOptions::default(), authorizer }
+    }
 }
 
 impl Site {
     pub(crate) async fn open() -> Self {
-        Self::with(ServerOptions::default()).await
+        Self::start(Setup::default()).await
     }
 
     /// With kinds of Kubernetes' own beside ours.
     pub(crate) async fn standalone() -> Self {
         let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
-        Self::serving(kinds, ServerOptions::default()).await
+        Self::start(Setup { kinds, ..Setup::default() }).await
     }
 
     pub(crate) async fn with(options: ServerOptions) -> Self {
-        Self::serving(kinds::all().unwrap(), options).await
+        Self::start(Setup { options, ..Setup::default() }).await
     }
 
-    async fn serving(kinds: Vec<Kind>, options: ServerOptions) -> Self {
+    /// A server where this one says who may what.
+    pub(crate) async fn of(authorizer: Arc<dyn Authorizer>) -> Self {
+        Self::start(Setup { authorizer, ..Setup::default() }).await
+    }
+
+    async fn start(setup: Setup) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        Self::over(store, folder, kinds, &options).await
+        Self::over(store, folder, setup).await
     }
 
     /// The same, later: nothing is known any more of what was before now.
     pub(crate) async fn without_a_past(self) -> Self {
         let now = self.store.revision().await.unwrap();
         self.store.compact(now).await.unwrap();
-        Self::over(self.store, self.folder, kinds::all().unwrap(), &ServerOptions::default()).await
+        Self::over(self.store, self.folder, Setup::default()).await
     }
 
-    async fn over(store: Arc<dyn Store>, folder: TempDir, kinds: Vec<Kind>, options: &ServerOptions) -> Self {
-        let registry = Registry::start(store.clone(), kinds, Metrics::default()).await.unwrap();
+    async fn over(store: Arc<dyn Store>, folder: TempDir, setup: Setup) -> Self {
+        let registry = Registry::start(store.clone(), setup.kinds, Metrics::default()).await.unwrap();
         let shutdown = CancellationToken::new();
         let parts = ServerParts {
             registry: Arc::new(registry),
             health: Health::new(),
-            authorizer: Arc::new(AllowGroup::MASTERS),
+            authorizer: setup.authorizer,
             clock: Arc::new(SystemClock),
             shutdown: shutdown.clone(),
         };
-        Self { server: Server::new(parts, options), shutdown, store, folder }
+        Self { server: Server::new(parts, &setup.options), shutdown, store, folder }
     }
 
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Response<Body> {
@@ -87,14 +108,28 @@ impl Site {
         headers: &[(&str, &str)],
         body: impl AsRef<[u8]>,
     ) -> Answer {
+        self.ask_as(&admin(), method, target, headers, body).await
+    }
+
+    /// The same, as someone.
+    pub(crate) async fn ask_as(
+        &self,
+        user: &User,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.send(request.body(Full::from(Bytes::copy_from_slice(body.as_ref()))).unwrap()).await;
+        let body = Full::from(Bytes::copy_from_slice(body.as_ref()));
+        let response = self.server.answer(request.body(body).unwrap(), Some(user)).await;
         let (head, body) = response.into_parts();
         let body = tokio::time::timeout(Duration::from_secs(30), body.collect()).await.unwrap().unwrap().to_bytes();
-        Answer { code: head.status, headers: head.headers, body }
+        let impersonated = head.extensions.get::<Impersonated>().cloned();
+        Answer { code: head.status, headers: head.headers, body, impersonated }
     }
 
     pub(crate) async fn get(&self, target: &str) -> Answer {

@@ -68,3 +68,16 @@ fn what_cannot_be_is_refused() {
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn paths_are_open_as_the_flag_says() {
+    let paths = |arguments: &[&str]| serve(arguments).unwrap().authorization.always_allow();
+    let usual = paths(&[]).unwrap();
+    assert!(usual.covers("/healthz") && usual.covers("/livez") && usual.covers("/readyz"));
+    assert!(!usual.covers("/readyz/etcd") && !usual.covers("/"));
+    let chosen = paths(&["--authorization-always-allow-paths=/healthz,/version*"]).unwrap();
+    assert!(chosen.covers("/healthz") && chosen.covers("/version/x") && !chosen.covers("/livez"));
+    let none = paths(&["--authorization-always-allow-paths="]).unwrap();
+    assert!(!none.covers("/healthz") && !none.covers("/"));
+    assert!(paths(&["--authorization-always-allow-paths=/a*b"]).is_err());
+}

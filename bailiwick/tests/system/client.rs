@@ -35,12 +35,20 @@ pub(crate) const YAML: &str = "application/yaml";
 /// What is sent.
 pub(crate) type Outgoing = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A server, and how to be let in as its administrator.
+/// A server, and how to be let in as its administrator, or not.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     address: SocketAddr,
     http1: TlsConnector,
     http2: TlsConnector,
+}
+
+/// Who a client is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Identity {
+    Administrator,
+    /// Someone without a certificate.
+    Stranger,
 }
 
 /// An HTTP/2 connection, shared by its clones.
@@ -70,8 +78,18 @@ pub(crate) struct Unanswered(String);
 
 impl Endpoint {
     pub(crate) fn of(server: &Server) -> Self {
+        Self::new(server, Identity::Administrator)
+    }
+
+    /// Without a certificate.
+    pub(crate) fn of_stranger(server: &Server) -> Self {
+        Self::new(server, Identity::Stranger)
+    }
+
+    fn new(server: &Server, identity: Identity) -> Self {
         let pki = server.data.join("pki");
-        Self { address: server.address(), http1: connector(&pki, b"http/1.1"), http2: connector(&pki, b"h2") }
+        let connector = |protocol| connector(&pki, protocol, identity);
+        Self { address: server.address(), http1: connector(b"http/1.1"), http2: connector(b"h2") }
     }
 
     pub(crate) async fn connect(&self) -> Result<Client, Unanswered> {
@@ -103,18 +121,21 @@ impl Endpoint {
     }
 }
 
-/// A connector of the administrator.
-fn connector(pki: &Path, protocol: &[u8]) -> TlsConnector {
+fn connector(pki: &Path, protocol: &[u8], identity: Identity) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(pki.join("ca.crt")).unwrap()).unwrap();
-    let chain = vec![CertificateDer::from_pem_file(pki.join("admin.crt")).unwrap()];
-    let key = PrivateKeyDer::from_pem_file(pki.join("admin.key")).unwrap();
-    let mut config = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
+    let builder = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_root_certificates(roots)
-        .with_client_auth_cert(chain, key)
-        .unwrap();
+        .with_root_certificates(roots);
+    let mut config = match identity {
+        Identity::Stranger => builder.with_no_client_auth(),
+        Identity::Administrator => {
+            let chain = vec![CertificateDer::from_pem_file(pki.join("admin.crt")).unwrap()];
+            let key = PrivateKeyDer::from_pem_file(pki.join("admin.key")).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+    };
     config.alpn_protocols = vec![protocol.to_vec()];
     Arc::new(config).into()
 }

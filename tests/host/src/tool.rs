@@ -24,12 +24,14 @@ use std::process::Command;
 use crate::error::Error;
 
 /// A folder of this crate that pins Go modules, with what it pins.
-#[derive(Debug, Clone, Copy, Hash)]
+#[derive(Debug, Clone, Copy)]
 struct Module {
     folder: &'static str,
     version: &'static str,
     go_mod: &'static str,
     go_sum: &'static str,
+    /// The programs of the module that are ours.
+    sources: &'static [&'static str],
 }
 
 /// A program of another project that tests run.
@@ -47,6 +49,7 @@ static ETCD_MODULE: Module = Module {
     version: "v3.7.3",
     go_mod: include_str!("../etcd/go.mod"),
     go_sum: include_str!("../etcd/go.sum"),
+    sources: &[],
 };
 
 /// The etcd server.
@@ -61,6 +64,7 @@ static KUBERNETES_MODULE: Module = Module {
     version: "v1.36.3",
     go_mod: include_str!("../kubernetes/go.mod"),
     go_sum: include_str!("../kubernetes/go.sum"),
+    sources: &[],
 };
 
 /// The same folder, for the parts of Kubernetes that are published on their own, with versions of their own.
@@ -102,6 +106,17 @@ pub static SAMPLE_APISERVER: Tool = Tool {
     ldflags: KUBERNETES_LDFLAGS,
 };
 
+static RBAC_ORACLE_MODULE: Module = Module {
+    folder: "../oracle/rbac",
+    version: "v1.36.3",
+    go_mod: include_str!("../../oracle/rbac/go.mod"),
+    go_sum: include_str!("../../oracle/rbac/go.sum"),
+    sources: &[include_str!("../../oracle/rbac/main.go")],
+};
+
+/// Tells what Kubernetes' own code makes of roles and bindings.
+pub static RBAC_ORACLE: Tool = Tool { name: "rbac-oracle", module: &RBAC_ORACLE_MODULE, package: ".", ldflags: "" };
+
 /// The Go that builds and the folder that keeps.
 struct Workshop {
     /// `go`, and arguments that come before its own.
@@ -109,6 +124,18 @@ struct Workshop {
     cache: PathBuf,
     /// Tells whoever waits what for.
     announce: fn(&str),
+}
+
+// === impl Module ===
+
+/// Sources of ours count where there are any, so that other tools keep the names they have.
+impl Hash for Module {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.folder, self.version, self.go_mod, self.go_sum).hash(state);
+        if !self.sources.is_empty() {
+            self.sources.hash(state);
+        }
+    }
 }
 
 // === impl Tool ===
@@ -150,7 +177,7 @@ impl Workshop {
         }
         fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
         // One build per module at a time: its programs share most of their packages, and two builds at once compile them twice.
-        let lock_path = folder.join(format!("{}.lock", tool.module.folder));
+        let lock_path = folder.join(format!("{}.lock", tool.module.folder.rsplit('/').next().unwrap_or_default()));
         let lock = File::create(&lock_path).map_err(Error::file(&lock_path))?;
         if lock.try_lock().is_err() {
             (self.announce)(&format!("waiting for another process that builds from tests/host/{}", tool.module.folder));
