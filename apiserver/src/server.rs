@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::authentication::Requester;
 use crate::authorization::authorize;
 use crate::body::{self, Body};
 use crate::discovery::Discovery;
@@ -114,16 +115,16 @@ impl Server {
         }
     }
 
-    /// Answers a request of `user`; of nobody known, if there is none. Never fails: what goes wrong is in the answer.
-    pub async fn answer<B>(&self, request: HttpRequest<B>, user: Option<&User>) -> Response<Body>
+    /// Answers a request. Never fails: what goes wrong is in the answer.
+    pub async fn answer<B>(&self, request: HttpRequest<B>, requester: impl Into<Requester>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
         let (now, begun) = (self.clock.now(), Instant::now());
-        let (head, body) = request.into_parts();
+        let (requester, (head, body)) = (requester.into(), request.into_parts());
         let audit_id = audit_id(&head.headers);
-        let answering = AssertUnwindSafe(self.chain(&head, body, user, now)).catch_unwind();
+        let answering = AssertUnwindSafe(self.chain(&head, body, &requester, now)).catch_unwind();
         let mut response = answering.await.unwrap_or_else(|_| {
             tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
             let status = Status::internal("the server could not handle this request; its logs say why");
@@ -146,7 +147,7 @@ impl Server {
         response
     }
 
-    async fn chain<B>(&self, head: &Parts, body: B, user: Option<&User>, now: SystemTime) -> Response<Body>
+    async fn chain<B>(&self, head: &Parts, body: B, requester: &Requester, now: SystemTime) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
@@ -158,12 +159,16 @@ impl Server {
         };
         let refuse =
             |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
+        let unauthorized = || refuse(&Status::new(Reason::Unauthorized, "Unauthorized"));
+        if *requester == Requester::Refused {
+            return unauthorized();
+        }
         if ALWAYS_ALLOWED.contains(&request.info().path())
             && let Some(response) = self.answer_health(&request).await
         {
             return response;
         }
-        let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
+        let Requester::User(user) = requester else { return unauthorized() };
         if let Err(status) = authorize(&*self.authorizer, user, request.info()).await {
             return refuse(&status);
         }

@@ -20,11 +20,13 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 
+pub(crate) use self::files::WatchedFile;
+pub(crate) use self::provider::provider;
+
 pub use self::files::FileError;
 pub use self::identity::IdentityError;
 pub use self::pool::{CaPool, CaPoolError, CertificateError, ClientCertificate};
 
-use self::files::WatchedFile;
 use self::possession::PossessionVerifier;
 
 /// The protocols offered, the best first.
@@ -102,6 +104,18 @@ struct Sources {
     key: WatchedFile,
     client_ca: Option<WatchedFile>,
     request_header_ca: Option<WatchedFile>,
+}
+
+// === impl Trust ===
+
+impl Trust {
+    /// Whether an authority of clients also vouches for front proxies.
+    pub(crate) fn pools_overlap(&self) -> bool {
+        self.client_ca
+            .as_ref()
+            .zip(self.request_header_ca.as_ref())
+            .is_some_and(|(clients, proxies)| clients.overlaps(proxies))
+    }
 }
 
 // === impl Tls ===
