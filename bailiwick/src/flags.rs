@@ -1,5 +1,6 @@
 //! The command line. Flags have the names that kube-apiserver gives them; each is also an environment variable.
 
+mod authentication;
 mod duration;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,6 +9,8 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
 ///
@@ -61,6 +64,8 @@ pub(crate) struct ServeFlags {
     pub(crate) data: DataFlags,
     #[command(flatten)]
     pub(crate) listen: ListenFlags,
+    #[command(flatten)]
+    pub(crate) authentication: AuthenticationFlags,
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
     #[command(flatten)]

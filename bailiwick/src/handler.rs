@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Tls, Unhealthy,
+    Authentication, Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Unhealthy,
 };
-use bailiwick_registry::{AllowGroup, Clock, KindError, Registry, SystemClock, kinds};
+use bailiwick_registry::{AllowGroup, Clock, KindError, Registry, kinds};
 use bailiwick_storage::{Metrics, Store};
 use tokio_util::sync::CancellationToken;
 
 /// What the API is made of.
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
-    /// Whom to believe.
-    pub(crate) tls: Arc<Tls>,
+    /// Who finds out who asks.
+    pub(crate) authentication: Arc<Authentication>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) request_timeout: Duration,
     pub(crate) min_request_timeout: Duration,
     /// Cancelled when the server is about to stop: from then on it is not ready, but serves.
@@ -51,15 +52,14 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         min_watch_duration: parts.min_request_timeout,
         ..ServerOptions::default()
     };
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let parts_of_server = ServerParts {
         registry,
         health,
         authorizer: Arc::new(AllowGroup::MASTERS),
-        clock: clock.clone(),
+        clock: parts.clock,
         shutdown: parts.stopped,
     };
-    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.tls, clock))
+    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.authentication))
 }
 
 async fn end_readiness(health: Health, stopping: CancellationToken) {

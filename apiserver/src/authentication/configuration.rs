@@ -241,6 +241,3 @@ fn drop_nulls(value: &mut Value) {
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -60,8 +60,10 @@ struct Case {
 struct Tokens;
 
 /// Certificates that Kubernetes believes and Bailiwick does not, with the reason.
-const STRICTER: [(&str, &str); 2] = [
+const STRICTER: [(&str, &str); 4] = [
     ("client for anything", "what is for anything was not made for clients"),
+    ("the clients' root", "an authority is no client"),
+    ("the proxies' root", "an authority is no proxy"),
     ("proxy nameless", "whoever names others has a name"),
 ];
 
