@@ -149,6 +149,22 @@ impl Authentication {
         }
     }
 
+    /// Ends when the certificate of a connection no longer says what it says now: what its client began may not go on.
+    pub(crate) async fn doubts(self: Arc<Self>, peer: Arc<Peer>) {
+        let mut generations = self.tls.generations();
+        let find = || certificate::find(&self.tls, &self.request_header, &*self.clock, &peer);
+        let first = find();
+        let mut last = first.clone();
+        while last.says(&first) {
+            let expiry = last.lasts(&*self.clock);
+            tokio::select! {
+                () = tokio::time::sleep(expiry) => {}
+                changed = generations.changed() => if changed.is_err() { return },
+            }
+            last = find();
+        }
+    }
+
     /// The union: a user, or a refusal if there is none and any method refused.
     async fn find(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Option<Arc<User>>, Refusal> {
         let finding = certificate::find(&self.tls, &self.request_header, &*self.clock, peer);

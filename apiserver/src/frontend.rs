@@ -38,6 +38,10 @@ impl Handler for Frontend {
         if response.status() == StatusCode::UNAUTHORIZED || (is_stranger && is_multiplexed) {
             response.extensions_mut().insert(CloseConnection);
         }
+        if response.body().is_live() && !peer.certificates().is_empty() {
+            let doubted = self.authentication.clone().doubts(peer.clone());
+            response = response.map(|body| body.until(doubted));
+        }
         response
     }
 }

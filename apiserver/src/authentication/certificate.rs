@@ -14,6 +14,9 @@ use crate::tls::{CaPool, CertificateError, ClientCertificate, Tls, Trust};
 /// How long a refusal holds. The certificate may become valid while the connection lasts.
 const REFUSED_FOR: Duration = Duration::from_secs(30);
 
+/// The longest time between two looks at a certificate.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// What a connection's certificate says to each pool of authorities.
 pub(super) struct Finding {
     /// The pools it was found by.
@@ -71,6 +74,23 @@ impl Finding {
             finding.user = finding.ask(pool, peer, now, "a client's", |certificate| Ok(Arc::new(user(&certificate))));
         }
         finding
+    }
+
+    /// Whether both say the same of their connection.
+    pub(super) fn says(&self, other: &Self) -> bool {
+        let users = |finding: &Self| match &finding.user {
+            Verdict::Verified(user) => Some(user.clone()),
+            Verdict::Silent | Verdict::Refused => None,
+        };
+        let is_proxy = |finding: &Self| matches!(finding.proxy, Verdict::Verified(()));
+        users(self) == users(other) && is_proxy(self) == is_proxy(other)
+    }
+
+    /// For how long it holds, if nothing else changes; a day at most, which timers can bear.
+    pub(super) fn lasts(&self, clock: &dyn Clock) -> Duration {
+        let until = Duration::from_secs(u64::try_from(self.until).unwrap_or_default());
+        let now = clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        until.saturating_sub(now).clamp(Duration::from_secs(1), LONGEST_WAIT)
     }
 
     /// Asks one pool, and notes until when its answer holds.

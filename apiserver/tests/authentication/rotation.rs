@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bailiwick_apiserver::{
     Algorithms, Anonymous, AuthenticationParts, JwtAuthenticator, JwtOptions, RequestHeaderOptions, Token,
-    TokenCacheOptions,
+    TokenAuthenticatorChain, TokenCacheOptions,
 };
 use bailiwick_registry::SystemClock;
 use bailiwick_test_host::pki::{Authority, Identity};
@@ -105,6 +105,49 @@ async fn what_clients_are_known_by_is_replaced_under_load() {
     }
     let answers = load.answers.load(Ordering::SeqCst);
     assert!(answers > 20 * rotations, "{answers} answers");
+}
+
+/// what was begun on the word of an authority ends with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watches_end_when_their_clients_are_no_longer_believed() {
+    let (clients, proxies) = (Authority::new("clients").unwrap(), Authority::new("proxies").unwrap());
+    let pki = Pki::new(&clients.certificate(), Some(&proxies.certificate()));
+    let running = Running::start(pki, |pki| AuthenticationParts {
+        tls: pki.tls.clone(),
+        request_header: RequestHeaderOptions {
+            username_headers: vec!["X-Remote-User".to_owned()],
+            group_headers: vec!["X-Remote-Group".to_owned()],
+            ..RequestHeaderOptions::default()
+        },
+        tokens: Arc::new(TokenAuthenticatorChain::new(Vec::new())),
+        token_cache: TokenCacheOptions::default(),
+        anonymous: Anonymous::Off,
+        clock: Arc::new(SystemClock),
+    })
+    .await;
+    let (jane, proxy) = (clients.client("jane", &["watchers"]).unwrap(), proxies.client("proxy", &[]).unwrap());
+    let named = [("x-remote-user", "ruth"), ("x-remote-group", "watchers")];
+    let path = "/apis/org.bailiwick.dev/v1alpha1/organizations?watch=true";
+    let ended = [AtomicBool::new(false), AtomicBool::new(false)];
+    let watch = async |number: usize, identity, headers| {
+        let answer = running.ask(Protocol::Http1, Some(identity), path, headers).await.unwrap();
+        assert_eq!(answer.code, 200, "{answer:?}");
+        ended[number].store(true, Ordering::SeqCst);
+    };
+    let rotate = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let both = format!("{}{}", clients.certificate(), Authority::new("next").unwrap().certificate());
+        running.pki.write("client-ca.crt", &both);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let have_ended = || [0, 1].map(|number: usize| ended[number].load(Ordering::SeqCst));
+        assert_eq!(have_ended(), [false, false], "both are still believed");
+        running.pki.write("client-ca.crt", &Authority::new("next").unwrap().certificate());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_eq!(have_ended(), [true, false]);
+        running.pki.write("request-header-ca.crt", &Authority::new("next").unwrap().certificate());
+    };
+    let all = async { tokio::join!(watch(0, &jane, &[]), watch(1, &proxy, &named), rotate) };
+    tokio::time::timeout(PATIENCE, all).await.expect("both end in time");
 }
 
 // === impl Load ===

@@ -56,7 +56,7 @@ pub(crate) enum Protocol {
     Http2,
 }
 
-/// Refuses everyone, and says who they are.
+/// Refuses everyone but the group `watchers`, and says who they are.
 struct Telling;
 
 // === impl Running ===
@@ -184,6 +184,9 @@ impl Answer {
 impl Authorizer for Telling {
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
         let user = question.user;
+        if user.groups.iter().any(|group| group == "watchers") {
+            return Ok(Decision::Allow(String::new()));
+        }
         Ok(Decision::Deny(format!("you are {} {}", user.name, user.groups.join(","))))
     }
 }
