@@ -119,6 +119,32 @@ async fn tokens_are_taken_as_kubernetes_takes_them_or_refused() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// There is one way to write a token: whatever is changed about a good one, it is good no longer.
+#[tokio::test]
+async fn no_letter_of_a_token_can_be_changed() {
+    let recorded: Recorded = serde_json::from_str(include_str!("../../../tests/data/go/jwt.json")).unwrap();
+    let keys = KeySet::from_json(recorded.keys.to_string().as_bytes()).unwrap();
+    let authenticator = authenticator(0, &keys);
+    let is_known = async |token: &str| matches!(authenticator.authenticate(&Token::new(token)).await, Ok(Some(_)));
+    for name in ["RS256", "PS384", "ES256", "ES384", "no kid, second key"] {
+        let case = recorded.cases.iter().find(|case| case.group == "good" && case.case == name).unwrap();
+        let token = &case.token;
+        assert!(is_known(token).await, "{name}");
+        for at in 0..=token.len() {
+            let (before, after) = token.split_at(at);
+            let mut changed =
+                vec![format!("{before}A{after}"), format!("{before}.{after}"), format!("{before}={after}")];
+            if let Some(letter) = after.chars().next() {
+                let (rest, other) = (&after[1..], if letter == 'B' { 'C' } else { 'B' });
+                changed.extend([format!("{before}{rest}"), format!("{before}{other}{rest}"), before.to_owned()]);
+            }
+            for changed in changed.iter().filter(|changed| *changed != token) {
+                assert!(!is_known(changed).await, "{name}: {changed}");
+            }
+        }
+    }
+}
+
 fn is_less(ours: &User, theirs: &User) -> bool {
     let same = User { groups: theirs.groups.clone(), ..ours.clone() } == *theirs;
     same && ours.groups.len() < theirs.groups.len() && ours.groups.iter().all(|group| theirs.groups.contains(group))

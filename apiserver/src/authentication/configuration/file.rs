@@ -60,23 +60,37 @@ impl AuthenticationFile {
         flagged: Anonymous,
         every: Duration,
     ) {
+        let file = Arc::new(self);
         let mut ticks = tokio::time::interval(every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let change = self.file.lock().unwrap_or_else(PoisonError::into_inner).changed();
-            if !change.any() {
-                continue;
+            let (file, tokens) = (file.clone(), tokens.clone());
+            // Disks can be slow, and a panic in a parser is not worth the server.
+            match tokio::task::spawn_blocking(move || file.reload(&tokens)).await {
+                Ok(Some(anonymous)) => authentication.set_anonymous(anonymous.unwrap_or_else(|| flagged.clone())),
+                Ok(None) => {}
+                Err(_panic) => tracing::error!("looking at the authentication configuration failed: the old one stays"),
             }
-            match self.load(&tokens) {
-                Ok(anonymous) => {
-                    authentication.set_anonymous(anonymous.unwrap_or_else(|| flagged.clone()));
-                    tracing::info!("took the new authentication configuration");
-                }
-                Err(error) if change.is_news() => {
+        }
+    }
+
+    /// Looks at it again: what it says about anonymous requests, if it holds something new that can be used.
+    fn reload(&self, tokens: &JwtAuthenticator) -> Option<Option<Anonymous>> {
+        let change = self.file.lock().unwrap_or_else(PoisonError::into_inner).changed();
+        if !change.any() {
+            return None;
+        }
+        match self.load(tokens) {
+            Ok(anonymous) => {
+                tracing::info!("took the new authentication configuration");
+                Some(anonymous)
+            }
+            Err(error) => {
+                if change.is_news() {
                     tracing::error!(%error, "the new authentication configuration cannot be used: the old one stays");
                 }
-                Err(_) => {}
+                None
             }
         }
     }
