@@ -141,11 +141,17 @@ impl Authentication {
         match found {
             Ok(Some(user)) => Requester::User(user),
             Err(Refusal) => Requester::Refused,
-            Ok(None) => match &**self.anonymous.load() {
-                Anonymous::Off => Requester::Refused,
-                anonymous if anonymous.allows(path) => Requester::User(Arc::new(identity::anonymous())),
-                _ => Requester::Nobody,
-            },
+            Ok(None) => self.without_credential(path),
+        }
+    }
+
+    fn without_credential(&self, path: &str) -> Requester {
+        let anonymous = || Requester::User(Arc::new(identity::anonymous()));
+        match &**self.anonymous.load() {
+            Anonymous::Off => Requester::Refused,
+            Anonymous::Everywhere => anonymous(),
+            Anonymous::Paths(paths) if paths.iter().any(|allowed| allowed == path) => anonymous(),
+            Anonymous::Paths(_) => Requester::Nobody,
         }
     }
 

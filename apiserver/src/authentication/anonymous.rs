@@ -18,12 +18,4 @@ impl Anonymous {
     pub fn health() -> Self {
         Self::Paths(["/healthz", "/livez", "/readyz"].map(str::to_owned).to_vec())
     }
-
-    pub(super) fn allows(&self, path: &str) -> bool {
-        match self {
-            Self::Off => false,
-            Self::Paths(paths) => paths.iter().any(|allowed| allowed == path),
-            Self::Everywhere => true,
-        }
-    }
 }

@@ -154,6 +154,49 @@ async fn an_authority_that_comes_to_overlap_vouches_for_no_proxy() {
     assert_eq!(ask(&chain(&proxies, "proxy")).await, "Refused");
 }
 
+/// S-01: the standard names and the configured ones, whoever sends them.
+#[tokio::test]
+async fn what_could_be_a_proxys_word_is_taken_out() {
+    let clients = Authority::new("clients").unwrap();
+    let pki = Pki::new(&clients.certificate(), None);
+    let list = |name: &str| vec![name.to_owned()];
+    let options = RequestHeaderOptions {
+        username_headers: list("X-Our-User"),
+        uid_headers: vec!["X-Remote-Uid".to_owned(), "X-Our-Uid".to_owned()],
+        group_headers: list("X-Our-Group"),
+        extra_header_prefixes: list("X-Our-Extra-"),
+        ..RequestHeaderOptions::default()
+    };
+    let authentication = Authentication::new(parts(&pki, options, Anonymous::Everywhere)).unwrap();
+    let identity = clients.client("jane", &[]).unwrap();
+    for peer in [peer(&[]), Peer::new(address(), crate::site::chain(&identity.certificate))] {
+        let names = [
+            "accept",
+            "authorization",
+            "x-remote-user",
+            "x-remote-uid",
+            "x-remote-group",
+            "x-remote-extra-a",
+            "x-our-user",
+            "x-our-uid",
+            "x-our-group",
+            "x-our-extra-",
+            "x-our-extra-b",
+            "x_our_extra_b",
+            "x_remote-user",
+            "x-our-users",
+            "x-our-extra",
+            "x-remote",
+            "impersonate-user",
+        ];
+        let mut headers: HeaderMap =
+            names.iter().map(|name| (HeaderName::from_static(name), HeaderValue::from_static("v"))).collect();
+        assert!(matches!(authentication.authenticate("/", &mut headers, &peer).await, Requester::User(_)));
+        let left: BTreeSet<_> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, BTreeSet::from(["accept", "x-our-users", "x-our-extra", "x-remote", "impersonate-user"]));
+    }
+}
+
 #[test]
 fn names_of_headers_are_checked() {
     let pki = Pki::new(&Authority::new("clients").unwrap().certificate(), None);
