@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bailiwick_machinery::Status;
 use bytes::{Bytes, BytesMut};
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Frame, SizeHint};
@@ -49,6 +49,22 @@ impl Body {
     /// Pieces that come when something happens.
     pub(crate) fn live(pieces: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self(Content::Live(Box::pin(pieces)))
+    }
+}
+
+impl Body {
+    /// Whether it lasts until something ends it.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.0, Content::Live(_))
+    }
+
+    /// The same, but what lasts ends with `end`.
+    #[must_use]
+    pub(crate) fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Self {
+        match self.0 {
+            Content::Live(pieces) => Self::live(pieces.take_until(end)),
+            other => Self(other),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use tower_service::Service;
 
+use crate::authentication::Requester;
 use crate::body::Body;
 use crate::server::Server;
 
@@ -45,6 +46,6 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let Self { server, user } = self.clone();
-        Box::pin(async move { Ok(server.answer(request, Some(&user)).await) })
+        Box::pin(async move { Ok(server.answer(request, Requester::User(user)).await) })
     }
 }

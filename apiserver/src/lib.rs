@@ -3,6 +3,7 @@
 //! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
 //! authorized, executed and audited.
 
+mod authentication;
 mod authorization;
 mod body;
 mod continue_token;
@@ -27,6 +28,13 @@ mod takeover;
 mod tls;
 mod version;
 
+pub use authentication::{
+    Algorithms, Anonymous, Authentication, AuthenticationConfiguration, AuthenticationError, AuthenticationFile,
+    AuthenticationFileError, AuthenticationParts, ClaimMapping, ClaimMappings, ClaimValidationRule, ConfigurationError,
+    Issuer, JwtAuthenticator, JwtConfiguration, JwtOptions, JwtSetupError, KeySet, MAX_TOKEN_BYTES, PrefixedClaim,
+    RequestHeaderError, RequestHeaderOptions, Requester, Token, TokenAuthenticator, TokenAuthenticatorChain,
+    TokenCache, TokenCacheOptions, TokenError, UnsupportedAlgorithm,
+};
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
 pub use discovery::Discovery;

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::authentication::Requester;
 use crate::authorization::authorize;
 use crate::body::{self, Body};
 use crate::discovery::Discovery;
@@ -122,17 +123,17 @@ impl Server {
         }
     }
 
-    /// Answers a request of `user`; of nobody known, if there is none. Never fails: what goes wrong is in the answer.
-    pub async fn answer<B>(&self, request: HttpRequest<B>, user: Option<&User>) -> Response<Body>
+    /// Answers a request. Never fails: what goes wrong is in the answer.
+    pub async fn answer<B>(&self, request: HttpRequest<B>, requester: impl Into<Requester>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
         let (now, begun) = (self.clock.now(), Instant::now());
-        let (mut head, body) = request.into_parts();
+        let (requester, (mut head, body)) = (requester.into(), request.into_parts());
         let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
-        let answering = AssertUnwindSafe(self.chain(&head, body, user, wanted, now)).catch_unwind();
+        let answering = AssertUnwindSafe(self.chain(&head, body, &requester, wanted, now)).catch_unwind();
         let mut response = answering.await.unwrap_or_else(|_| {
             tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
             let status = Status::internal("the server could not handle this request; its logs say why");
@@ -159,7 +160,7 @@ impl Server {
         &self,
         head: &Parts,
         body: B,
-        user: Option<&User>,
+        requester: &Requester,
         wanted: Wanted,
         now: SystemTime,
     ) -> Response<Body>
@@ -180,9 +181,14 @@ impl Server {
         };
         let refuse =
             |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
-        let Some(user) = user else {
-            let health = if self.is_open(&request) { self.answer_health(&request).await } else { None };
-            return health.unwrap_or_else(|| refuse(&Status::new(Reason::Unauthorized, "Unauthorized")));
+        let unauthorized = || refuse(&Status::new(Reason::Unauthorized, "Unauthorized"));
+        let user = match requester {
+            Requester::User(user) => user,
+            Requester::Refused => return unauthorized(),
+            Requester::Nobody => {
+                let health = if self.is_open(&request) { self.answer_health(&request).await } else { None };
+                return health.unwrap_or_else(unauthorized);
+            }
         };
         let impersonated = match self.impersonated(&request, user, wanted).await {
             Ok(impersonated) => impersonated,

@@ -16,15 +16,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use tokio::sync::watch;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tokio_rustls::rustls::version::{TLS12, TLS13};
+
+pub(crate) use self::files::WatchedFile;
+pub(crate) use self::provider::provider;
 
 pub use self::files::FileError;
 pub use self::identity::IdentityError;
 pub use self::pool::{CaPool, CaPoolError, CertificateError, ClientCertificate};
 
-use self::files::WatchedFile;
 use self::possession::PossessionVerifier;
 
 /// The protocols offered, the best first.
@@ -46,6 +49,8 @@ pub struct TlsFiles {
 /// The serving certificate and the pools, as they are now.
 pub struct Tls {
     now: ArcSwap<Current>,
+    /// new pools --generation--> whoever holds something open on the word of the old ones
+    generation_tx: watch::Sender<u64>,
     sources: Mutex<Sources>,
 }
 
@@ -104,6 +109,18 @@ struct Sources {
     request_header_ca: Option<WatchedFile>,
 }
 
+// === impl Trust ===
+
+impl Trust {
+    /// Whether an authority of clients also vouches for front proxies.
+    pub(crate) fn pools_overlap(&self) -> bool {
+        self.client_ca
+            .as_ref()
+            .zip(self.request_header_ca.as_ref())
+            .is_some_and(|(clients, proxies)| clients.overlaps(proxies))
+    }
+}
+
 // === impl Tls ===
 
 impl Tls {
@@ -122,7 +139,8 @@ impl Tls {
             request_header_ca: read_pool(&mut sources.request_header_ca)?,
         };
         let now = Current::new(identity, Arc::new(trust))?;
-        Ok(Self { now: ArcSwap::from_pointee(now), sources: Mutex::new(sources) })
+        let generation_tx = watch::Sender::new(now.trust.generation);
+        Ok(Self { now: ArcSwap::from_pointee(now), generation_tx, sources: Mutex::new(sources) })
     }
 
     /// What the next connection is accepted with.
@@ -144,7 +162,7 @@ impl Tls {
             client_ca: now.trust.client_ca.clone(),
             request_header_ca: pool.map(Arc::new),
         };
-        self.now.store(Arc::new(Current::new(now.identity.clone(), Arc::new(trust))?));
+        self.take(Current::new(now.identity.clone(), Arc::new(trust))?);
         Ok(())
     }
 
@@ -169,9 +187,20 @@ impl Tls {
             })
         };
         match Current::new(identity.unwrap_or_else(|| now.identity.clone()), trust) {
-            Ok(next) => self.now.store(Arc::new(next)),
+            Ok(next) => self.take(next),
             Err(error) => tracing::error!(%error, "the certificates that were read cannot be used: the old ones stay"),
         }
+    }
+
+    /// Tells of every change of the pools.
+    pub(crate) fn generations(&self) -> watch::Receiver<u64> {
+        self.generation_tx.subscribe()
+    }
+
+    fn take(&self, next: Current) {
+        let generation = next.trust.generation;
+        self.now.store(Arc::new(next));
+        self.generation_tx.send_if_modified(|known| std::mem::replace(known, generation) != generation);
     }
 
     /// Looks at the files again and again, until dropped.

@@ -1,5 +1,6 @@
 //! The command line. Flags have the names that kube-apiserver gives them; each is also an environment variable.
 
+mod authentication;
 mod duration;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,6 +10,8 @@ use std::time::Duration;
 use bailiwick_registry::{AllowPathError, AllowPaths};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
 ///
@@ -62,6 +65,8 @@ pub(crate) struct ServeFlags {
     pub(crate) data: DataFlags,
     #[command(flatten)]
     pub(crate) listen: ListenFlags,
+    #[command(flatten)]
+    pub(crate) authentication: AuthenticationFlags,
     #[command(flatten)]
     pub(crate) authorization: AuthorizationFlags,
     #[command(flatten)]

@@ -6,19 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Tls, Unhealthy,
+    Authentication, Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Unhealthy,
 };
-use bailiwick_registry::{
-    AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, SystemClock, kinds,
-};
+use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, kinds};
 use bailiwick_storage::{Metrics, Store};
 use tokio_util::sync::CancellationToken;
 
 /// What the API is made of.
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
-    /// Whom to believe.
-    pub(crate) tls: Arc<Tls>,
+    /// Who finds out who asks.
+    pub(crate) authentication: Arc<Authentication>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// What everyone may ask for.
     pub(crate) always_allow: AllowPaths,
     pub(crate) request_timeout: Duration,
@@ -57,16 +56,15 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         always_allow: parts.always_allow.clone(),
         ..ServerOptions::default()
     };
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let authorizers: Vec<Box<dyn Authorizer>> = vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow)];
     let parts_of_server = ServerParts {
         registry,
         health,
         authorizer: Arc::new(AuthorizerChain::new(authorizers)),
-        clock: clock.clone(),
+        clock: parts.clock,
         shutdown: parts.stopped,
     };
-    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.tls, clock))
+    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.authentication))
 }
 
 async fn end_readiness(health: Health, stopping: CancellationToken) {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bailiwick_apiserver::{BindError, Frontend, Listener, ListenerOptions, Tls, TlsError, TlsFiles};
-use bailiwick_registry::AllowPathError;
+use bailiwick_registry::{AllowPathError, Clock, SystemClock};
 use bailiwick_storage::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use time::OffsetDateTime;
 use tokio_util::sync::CancellationToken;
 
+use crate::authentication::{AuthenticationSetupError, authentication};
 use crate::certificates::{Pair, Pki, PkiError};
 use crate::data_folder::{DataFolder, DataFolderError};
 use crate::flags::{ListenFlags, ServeFlags};
@@ -34,6 +35,8 @@ pub(crate) enum ServeError {
     Pki(#[from] PkiError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Authentication(#[from] AuthenticationSetupError),
     #[error(transparent)]
     Bind(#[from] BindError),
     #[error(transparent)]
@@ -100,17 +103,21 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
 /// Finds or makes everything, and says so.
 async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let folder = DataFolder::take(&flags.data.data_dir)?;
-    let certificates = certificates(&folder, &flags.listen)?;
+    let mut certificates = certificates(&folder, &flags.listen)?;
+    certificates.files.request_header_ca = flags.authentication.request_header.requestheader_client_ca_file.clone();
     let tls = Arc::new(Tls::load(&certificates.files)?);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let authentication = authentication(&flags.authentication, tls.clone(), clock.clone())?;
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
-    let listener = Listener::bind(address, tls.clone(), options).await?;
+    let listener = Listener::bind(address, tls, options).await?;
     let store = store::open(&flags.etcd, &folder.store()).await?;
     let stop = Stop::default();
     let parts = Parts {
         store: store.clone(),
-        tls,
+        authentication,
+        clock,
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
         min_request_timeout: flags.time.min_request_timeout,

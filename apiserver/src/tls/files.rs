@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// A file that may change.
-pub(super) struct WatchedFile {
+pub(crate) struct WatchedFile {
     path: PathBuf,
     /// How it looked when it was last looked at.
     seen: Option<Stamp>,
@@ -21,7 +21,7 @@ pub(super) struct WatchedFile {
 
 /// What looking at a file found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// It holds what is in use.
     None,
     /// It holds something new.
@@ -61,16 +61,16 @@ struct Stamp {
 // === impl WatchedFile ===
 
 impl WatchedFile {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), seen: None, accepted: Vec::new(), pending: true }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether there is something to be read.
-    pub(super) fn changed(&mut self) -> Change {
+    pub(crate) fn changed(&mut self) -> Change {
         let stamp = fs::metadata(&self.path).ok().map(Stamp::of);
         if stamp == self.seen {
             return if self.pending { Change::StillPending } else { Change::None };
@@ -81,7 +81,7 @@ impl WatchedFile {
         if self.pending { Change::News } else { Change::None }
     }
 
-    pub(super) fn read(&self) -> Result<Vec<u8>, FileError> {
+    pub(crate) fn read(&self) -> Result<Vec<u8>, FileError> {
         let unreadable = |source| FileError::Unreadable { path: self.path.clone(), source };
         let file = File::open(&self.path).map_err(unreadable)?;
         let mut content = Vec::new();
@@ -93,7 +93,7 @@ impl WatchedFile {
     }
 
     /// Remembers what is in use now.
-    pub(super) fn accept(&mut self, content: &[u8]) {
+    pub(crate) fn accept(&mut self, content: &[u8]) {
         self.accepted = content.to_vec();
         self.pending = false;
     }
@@ -102,11 +102,11 @@ impl WatchedFile {
 // === impl Change ===
 
 impl Change {
-    pub(super) fn any(self) -> bool {
+    pub(crate) fn any(self) -> bool {
         self != Self::None
     }
 
-    pub(super) fn is_news(self) -> bool {
+    pub(crate) fn is_news(self) -> bool {
         self == Self::News
     }
 }

@@ -126,6 +126,15 @@ impl CaPool {
         ClientCertificate::read(certificate)
     }
 
+    /// Whether an authority is in both pools: the same key, under whatever certificate.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let keys = |pool: &Self| -> Vec<Vec<u8>> {
+            pool.authorities.iter().map(|authority| authority.anchor.subject_public_key_info.to_vec()).collect()
+        };
+        let others = keys(other);
+        keys(self).iter().any(|key| others.contains(key))
+    }
+
     /// The authorities' names, for clients to choose a certificate by.
     pub(super) fn subjects(&self) -> impl Iterator<Item = DistinguishedName> {
         self.authorities.iter().map(|authority| DistinguishedName::in_sequence(&authority.anchor.subject))

@@ -7,6 +7,6 @@ use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
 static PROVIDER: LazyLock<Arc<CryptoProvider>> = LazyLock::new(|| Arc::new(aws_lc_rs::default_provider()));
 
 /// The provider of everything TLS needs.
-pub(super) fn provider() -> Arc<CryptoProvider> {
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     PROVIDER.clone()
 }

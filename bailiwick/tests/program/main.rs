@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod authentication;
 mod compatibility;
 mod documents;
+mod https;
 mod openapi;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]

@@ -1,0 +1,231 @@
+//! Who asks: a union of methods, in Kubernetes' order and with its rules for errors.
+//!
+//! ```text
+//! front proxy's headers ──▶ client certificate ──▶ bearer token ──▶ token of a WebSocket ──▶ nobody in particular
+//! ```
+//!
+//! The first method that knows the user counts, whatever those before it found. If none does and one of them found a bad
+//! credential, the request is refused: a bad credential never becomes an anonymous user. Credentials and headers that
+//! could be taken for them are gone from the request before anything else sees it.
+
+mod anonymous;
+mod bearer;
+mod certificate;
+mod configuration;
+mod identity;
+mod jwt;
+mod request_header;
+mod token;
+mod token_cache;
+mod websocket;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bailiwick_registry::{Clock, User};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+pub use self::anonymous::Anonymous;
+pub use self::configuration::{
+    AuthenticationConfiguration, AuthenticationFile, AuthenticationFileError, ClaimMapping, ClaimMappings,
+    ClaimValidationRule, ConfigurationError, Issuer, JwtConfiguration, PrefixedClaim,
+};
+pub use self::jwt::{Algorithms, JwtAuthenticator, JwtOptions, JwtSetupError, KeySet, UnsupportedAlgorithm};
+pub use self::request_header::{RequestHeaderError, RequestHeaderOptions};
+pub use self::token::{MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
+pub use self::token_cache::{TokenCache, TokenCacheOptions};
+
+pub(crate) use self::identity::is_anonymous;
+
+use self::certificate::Verdict;
+use self::request_header::RequestHeader;
+use crate::listener::Peer;
+use crate::tls::Tls;
+
+/// What authentication is made of.
+pub struct AuthenticationParts {
+    /// The pools of authorities.
+    pub tls: Arc<Tls>,
+    /// Which headers of front proxies name users.
+    pub request_header: RequestHeaderOptions,
+    /// Who knows tokens.
+    pub tokens: Arc<dyn TokenAuthenticator>,
+    /// How it is remembered what they said.
+    pub token_cache: TokenCacheOptions,
+    /// Where requests need no credentials.
+    pub anonymous: Anonymous,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Finds out who asks.
+pub struct Authentication {
+    tls: Arc<Tls>,
+    request_header: RequestHeader,
+    tokens: TokenCache,
+    anonymous: ArcSwap<Anonymous>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Requester {
+    /// This user, who may be the anonymous one.
+    User(Arc<User>),
+    /// There is no credential, and none is demanded before it is known what is asked for.
+    Nobody,
+    /// A credential that is not to be believed, or none where one is needed.
+    Refused,
+}
+
+/// Why authentication cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthenticationError {
+    /// The headers.
+    #[error(transparent)]
+    RequestHeader(#[from] RequestHeaderError),
+    /// Every client could name any user.
+    #[error(
+        "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users"
+    )]
+    OverlappingAuthorities,
+}
+
+/// A credential that is not to be believed was found.
+struct Refusal;
+
+// === impl Requester ===
+
+/// A user who is known, or nobody, for whoever asks a server without a connection.
+impl From<Option<&User>> for Requester {
+    fn from(user: Option<&User>) -> Self {
+        user.map_or(Self::Nobody, |user| Self::User(Arc::new(user.clone())))
+    }
+}
+
+// === impl Authentication ===
+
+impl Authentication {
+    /// The methods, put together.
+    pub fn new(parts: AuthenticationParts) -> Result<Self, AuthenticationError> {
+        let request_header = RequestHeader::new(&parts.request_header)?;
+        let trust = parts.tls.trust();
+        if trust.request_header_ca.is_some() && parts.request_header.allowed_names.is_empty() {
+            if trust.pools_overlap() {
+                return Err(AuthenticationError::OverlappingAuthorities);
+            }
+            tracing::warn!(
+                "--requestheader-allowed-names is empty: every certificate of --requestheader-client-ca-file can name any user"
+            );
+        }
+        Ok(Self {
+            tls: parts.tls,
+            request_header,
+            tokens: TokenCache::new(parts.tokens, parts.token_cache),
+            anonymous: ArcSwap::from_pointee(parts.anonymous),
+            clock: parts.clock,
+        })
+    }
+
+    /// From now on requests need no credentials there.
+    pub fn set_anonymous(&self, anonymous: Anonymous) {
+        self.anonymous.store(Arc::new(anonymous));
+    }
+
+    /// Finds out who sends a request over a connection, and takes the credentials out of its headers.
+    pub async fn authenticate(&self, path: &str, headers: &mut HeaderMap, peer: &Peer) -> Requester {
+        let found = self.find(headers, peer).await;
+        headers.remove(AUTHORIZATION);
+        self.request_header.strip(headers);
+        match found {
+            Ok(Some(user)) => Requester::User(user),
+            Err(Refusal) => Requester::Refused,
+            Ok(None) => self.without_credential(path),
+        }
+    }
+
+    fn without_credential(&self, path: &str) -> Requester {
+        let anonymous = || Requester::User(Arc::new(identity::anonymous()));
+        match &**self.anonymous.load() {
+            Anonymous::Off => Requester::Refused,
+            Anonymous::Everywhere => anonymous(),
+            Anonymous::Paths(paths) if paths.iter().any(|allowed| allowed == path) => anonymous(),
+            Anonymous::Paths(_) => Requester::Nobody,
+        }
+    }
+
+    /// Ends when the certificate of a connection no longer says what it says now: what its client began may not go on.
+    pub(crate) async fn doubts(self: Arc<Self>, peer: Arc<Peer>) {
+        let mut generations = self.tls.generations();
+        let find = || certificate::find(&self.tls, &self.request_header, &*self.clock, &peer);
+        let first = find();
+        let mut last = first.clone();
+        while last.says(&first) {
+            let expiry = last.lasts(&*self.clock);
+            tokio::select! {
+                () = tokio::time::sleep(expiry) => {}
+                changed = generations.changed() => if changed.is_err() { return },
+            }
+            last = find();
+        }
+    }
+
+    /// The union: a user, or a refusal if there is none and any method refused.
+    async fn find(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Option<Arc<User>>, Refusal> {
+        let finding = certificate::find(&self.tls, &self.request_header, &*self.clock, peer);
+        let mut refused = false;
+        match &finding.proxy {
+            Verdict::Verified(()) => match self.request_header.user(headers) {
+                Ok(Some(user)) => return Ok(Some(Arc::new(identity::known(user)))),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::info!(peer = %peer.address(), %error, "a request was refused");
+                    refused = true;
+                }
+            },
+            Verdict::Refused => refused = true,
+            Verdict::Silent => {}
+        }
+        match &finding.user {
+            Verdict::Verified(user) => return Ok(Some(user.clone())),
+            Verdict::Refused => refused = true,
+            Verdict::Silent => {}
+        }
+        if let Some(token) = bearer::token(headers) {
+            match self.user_of(&token, peer).await {
+                Some(user) => return Ok(Some(user)),
+                None => refused = true,
+            }
+        }
+        match websocket::token(headers) {
+            Ok(None) => {}
+            Ok(Some(protocols)) => match self.user_of(&protocols.token, peer).await {
+                Some(user) => {
+                    protocols.strip(headers);
+                    return Ok(Some(user));
+                }
+                None => refused = true,
+            },
+            Err(error) => {
+                tracing::info!(peer = %peer.address(), %error, "a token was refused");
+                refused = true;
+            }
+        }
+        if refused { Err(Refusal) } else { Ok(None) }
+    }
+
+    async fn user_of(&self, token: &Token, peer: &Peer) -> Option<Arc<User>> {
+        match self.tokens.authenticate(token).await {
+            Ok(Some(user)) => Some(user),
+            Ok(None) => {
+                tracing::debug!(peer = %peer.address(), "a token is not known");
+                None
+            }
+            Err(error) => {
+                tracing::info!(peer = %peer.address(), %error, "a token was refused");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Tokens that issuers sign: JSON Web Tokens, as OpenID Connect has them.
+//!
+//! A token names its issuer; only that issuer's keys and rules are asked. What a token says about how it is to be verified
+//! (`alg`, `kid`) chooses among what the issuer publishes and is configured for, and everything else it says about that
+//! (`jku`, `x5u`, `x5c`) is passed over. Claims that another service holds (distributed claims) are not fetched:
+//! a token whose groups are such a claim is refused.
+
+mod algorithm;
+mod claims;
+mod compact;
+mod fetch;
+mod key_set;
+mod key_source;
+mod mapping;
+
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use bailiwick_registry::{Clock, User};
+
+pub use self::algorithm::{Algorithms, UnsupportedAlgorithm};
+pub use self::key_set::KeySet;
+
+use self::claims::{ClaimError, Claims};
+use self::compact::{Compact, CompactError};
+use self::fetch::{FetchSetupError, Fetcher};
+use self::key_source::{KeySource, KeySourceError};
+use self::mapping::{Mapping, MappingError};
+use super::configuration::{Issuer, JwtConfiguration};
+use super::token::{Token, TokenAuthenticator, TokenError};
+
+/// How issuers are asked for their keys.
+#[derive(Clone, Copy, Debug)]
+pub struct JwtOptions {
+    /// How often keys are fetched again: a key that was withdrawn is believed for no longer.
+    pub refresh_every: Duration,
+    /// How often at most keys are fetched because a token names one that is not known.
+    pub unknown_key_every: Duration,
+    /// How often an issuer that has never answered is asked.
+    pub retry_every: Duration,
+    /// How long an answer may take.
+    pub fetch_timeout: Duration,
+}
+
+/// Knows the tokens of some issuers. Which ones, can be changed.
+pub struct JwtAuthenticator {
+    issuers: ArcSwap<Vec<JwtIssuer>>,
+    options: JwtOptions,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why issuers cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum JwtSetupError {
+    /// How they are reached.
+    #[error("the issuer \"{issuer}\" cannot be set up: {problem}")]
+    Fetch {
+        /// Its URL.
+        issuer: String,
+        /// What is wrong.
+        #[source]
+        problem: FetchSetupError,
+    },
+}
+
+/// One issuer: its keys, and what its tokens mean.
+struct JwtIssuer {
+    issuer: Issuer,
+    algorithms: Algorithms,
+    mapping: Mapping,
+    keys: KeySource,
+}
+
+/// Why a token is refused.
+#[derive(Debug, thiserror::Error)]
+enum JwtError {
+    #[error(transparent)]
+    Compact(#[from] CompactError),
+    #[error(transparent)]
+    Keys(#[from] KeySourceError),
+    #[error(transparent)]
+    Claims(#[from] ClaimError),
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+}
+
+// === impl JwtOptions ===
+
+impl Default for JwtOptions {
+    fn default() -> Self {
+        Self {
+            refresh_every: Duration::from_secs(30),
+            unknown_key_every: Duration::from_secs(5),
+            retry_every: Duration::from_secs(10),
+            fetch_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+// === impl JwtAuthenticator ===
+
+impl JwtAuthenticator {
+    /// Knows nobody's tokens yet.
+    pub fn new(options: JwtOptions, clock: Arc<dyn Clock>) -> Self {
+        Self { issuers: ArcSwap::default(), options, clock }
+    }
+
+    /// From now on knows the tokens of these issuers, and no others. The keys of those that stay as they are stay in use.
+    pub fn set_issuers(
+        &self,
+        configurations: &[JwtConfiguration],
+        algorithms: &Algorithms,
+    ) -> Result<(), JwtSetupError> {
+        let old = self.issuers.load();
+        let issuer = |configuration: &JwtConfiguration| {
+            let same = old.iter().find(|old| old.issuer.is_reached_like(&configuration.issuer));
+            let keys = match same {
+                Some(same) => same.keys.clone(),
+                None => {
+                    let fetcher =
+                        Fetcher::new(&configuration.issuer, self.options.fetch_timeout).map_err(|problem| {
+                            JwtSetupError::Fetch { issuer: configuration.issuer.url.clone(), problem }
+                        })?;
+                    KeySource::follow(fetcher, self.options)
+                }
+            };
+            Ok(JwtIssuer::new(configuration, algorithms, keys))
+        };
+        let issuers = configurations.iter().map(issuer).collect::<Result<Vec<_>, _>>()?;
+        self.issuers.store(Arc::new(issuers));
+        Ok(())
+    }
+
+    /// From now on knows the tokens of this issuer, whose keys are known already.
+    pub fn set_fixed(&self, configuration: &JwtConfiguration, algorithms: &Algorithms, keys: KeySet) {
+        let issuer = JwtIssuer::new(configuration, algorithms, KeySource::fixed(keys));
+        self.issuers.store(Arc::new(vec![issuer]));
+    }
+
+    /// The issuers whose keys have not been fetched yet.
+    pub fn waiting(&self) -> Vec<String> {
+        let issuers = self.issuers.load();
+        issuers.iter().filter(|issuer| !issuer.keys.is_ready()).map(|issuer| issuer.issuer.url.clone()).collect()
+    }
+}
+
+#[async_trait]
+impl TokenAuthenticator for JwtAuthenticator {
+    async fn authenticate(&self, token: &Token) -> Result<Option<User>, TokenError> {
+        let issuers = self.issuers.load_full();
+        let Some(named) = compact::untrusted_issuer(token.expose()) else { return Ok(None) };
+        let Some(issuer) = issuers.iter().find(|issuer| issuer.is_named(&named)) else { return Ok(None) };
+        let now = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        match issuer.user(token.expose(), now).await {
+            Ok(user) => Ok(Some(user)),
+            Err(error) => Err(TokenError(format!("oidc: {error} (issuer \"{}\")", issuer.issuer.url))),
+        }
+    }
+}
+
+// === impl JwtIssuer ===
+
+impl JwtIssuer {
+    fn new(configuration: &JwtConfiguration, algorithms: &Algorithms, keys: KeySource) -> Self {
+        Self {
+            issuer: configuration.issuer.clone(),
+            algorithms: algorithms.clone(),
+            mapping: Mapping::new(configuration),
+            keys,
+        }
+    }
+
+    fn is_named(&self, issuer: &str) -> bool {
+        claims::is_issuer(issuer, &self.issuer.url)
+    }
+
+    async fn user(&self, token: &str, now: Duration) -> Result<User, JwtError> {
+        let compact = Compact::parse(token, &self.algorithms)?;
+        self.keys.verify(&compact).await?;
+        let claims = Claims::parse(&compact.payload)?;
+        claims.check(&self.issuer, now)?;
+        Ok(self.mapping.user(&claims)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! What tokens were found to be worth, remembered for a little while.
+//!
+//! Tokens are remembered under a keyed hash: whoever reads this memory finds no token, and whoever chooses tokens cannot
+//! choose where they land. Known tokens and unknown ones are remembered apart, so that a flood of invented tokens displaces
+//! only other invented ones. Refusals are not remembered: a key that was not there a moment ago may be there now.
+
+mod generations;
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bailiwick_registry::User;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use sha2::{Digest, Sha256};
+use tokio::time::{Instant, timeout};
+use uuid::Uuid;
+
+use self::generations::Generations;
+use super::identity;
+use super::token::{MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenError};
+
+/// How a cache behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenCacheOptions {
+    /// How long it is remembered whose a token is.
+    pub known_for: Duration,
+    /// How long it is remembered that nobody knows a token.
+    pub unknown_for: Duration,
+    /// How many tokens of each kind are remembered.
+    pub max_tokens: usize,
+    /// How many tokens are looked up at a time.
+    pub max_lookups: usize,
+    /// How long a look-up may take. It goes on when the client that began it has gone: others may wait for it.
+    pub lookup_timeout: Duration,
+}
+
+/// Remembers what tokens are worth.
+pub struct TokenCache {
+    authenticator: Arc<dyn TokenAuthenticator>,
+    options: TokenCacheOptions,
+    salt: [u8; 32],
+    state: Arc<Mutex<State>>,
+}
+
+type Key = [u8; 32];
+type Outcome = Result<Option<Arc<User>>, TokenError>;
+type Lookup = Shared<BoxFuture<'static, Outcome>>;
+
+struct State {
+    known: Generations<Arc<User>>,
+    unknown: Generations<()>,
+    under_way: HashMap<Key, Lookup>,
+}
+
+// === impl TokenCacheOptions ===
+
+impl Default for TokenCacheOptions {
+    fn default() -> Self {
+        Self {
+            known_for: Duration::from_secs(10),
+            unknown_for: Duration::from_secs(10),
+            max_tokens: 8_192,
+            max_lookups: 1_000,
+            lookup_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+// === impl TokenCache ===
+
+impl TokenCache {
+    /// Remembers what `authenticator` says.
+    pub fn new(authenticator: Arc<dyn TokenAuthenticator>, options: TokenCacheOptions) -> Self {
+        let mut salt = [0; 32];
+        salt[..16].copy_from_slice(Uuid::new_v4().as_bytes());
+        salt[16..].copy_from_slice(Uuid::new_v4().as_bytes());
+        let state = State {
+            known: Generations::new(options.max_tokens),
+            unknown: Generations::new(options.max_tokens),
+            under_way: HashMap::new(),
+        };
+        Self { authenticator, options, salt, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Whose token it is, with the groups that every user has; `None` if nobody knows it.
+    pub async fn authenticate(&self, token: &Token) -> Result<Option<Arc<User>>, TokenError> {
+        if token.expose().len() > MAX_TOKEN_BYTES {
+            return Err(TokenError(format!("the token is longer than {MAX_TOKEN_BYTES} bytes")));
+        }
+        let key = self.key(token);
+        let lookup = {
+            let mut state = lock(&self.state);
+            if let Some(outcome) = state.remembered(&key, Instant::now()) {
+                return Ok(outcome);
+            }
+            match state.under_way.get(&key) {
+                Some(lookup) => lookup.clone(),
+                None if state.under_way.len() >= self.options.max_lookups => {
+                    return Err(TokenError("too many tokens are being looked up".to_owned()));
+                }
+                None => {
+                    let lookup = self.begin(key, token.clone());
+                    state.under_way.insert(key, lookup.clone());
+                    lookup
+                }
+            }
+        };
+        lookup.await
+    }
+
+    /// How many tokens are remembered.
+    pub fn remembered(&self) -> usize {
+        let state = lock(&self.state);
+        state.known.len() + state.unknown.len()
+    }
+
+    fn key(&self, token: &Token) -> Key {
+        Sha256::new().chain_update(self.salt).chain_update(token.expose()).finalize().into()
+    }
+
+    /// Begins a look-up that does not depend on who waits for it.
+    fn begin(&self, key: Key, token: Token) -> Lookup {
+        let (authenticator, state, options) = (self.authenticator.clone(), self.state.clone(), self.options);
+        let task = tokio::spawn(async move {
+            let asking = AssertUnwindSafe(authenticator.authenticate(&token)).catch_unwind();
+            let outcome = match timeout(options.lookup_timeout, asking).await {
+                Ok(Ok(outcome)) => outcome.map(|user| user.map(|user| Arc::new(identity::known(user)))),
+                Ok(Err(_panic)) => Err(TokenError("looking up a token panicked".to_owned())),
+                Err(_elapsed) => Err(TokenError(format!("looking up a token took over {:?}", options.lookup_timeout))),
+            };
+            let mut state = lock(&state);
+            state.under_way.remove(&key);
+            state.remember(key, &outcome, &options);
+            outcome
+        });
+        let ended = |_| Err(TokenError("looking up a token was ended".to_owned()));
+        task.map(move |outcome| outcome.unwrap_or_else(ended)).boxed().shared()
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn remembered(&mut self, key: &Key, now: Instant) -> Option<Option<Arc<User>>> {
+        if let Some(user) = self.known.get(key, now) {
+            return Some(Some(user));
+        }
+        self.unknown.get(key, now).map(|()| None)
+    }
+
+    fn remember(&mut self, key: Key, outcome: &Outcome, options: &TokenCacheOptions) {
+        let now = Instant::now();
+        match outcome {
+            Ok(Some(user)) => self.known.insert(key, user.clone(), now + options.known_for),
+            Ok(None) => self.unknown.insert(key, (), now + options.unknown_for),
+            Err(_) => {}
+        }
+    }
+}
+
+/// The lock is held for a few look-ups in maps, never while waiting.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

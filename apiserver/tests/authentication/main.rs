@@ -1,0 +1,14 @@
+//! Authentication from outside: what Kubernetes' own authenticators answered, and attacks that must fail.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
+mod configuration;
+mod cost;
+mod issuer;
+mod keys;
+mod rotation;
+mod running;
+mod site;
+mod spoofing;
+mod tokens;
+mod union;

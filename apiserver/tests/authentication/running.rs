@@ -1,0 +1,192 @@
+//! A server behind a listener, which tells everyone who they are and lets nobody do anything.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bailiwick_apiserver::{
+    Authentication, AuthenticationParts, Frontend, Health, Listener, ListenerOptions, Server, ServerOptions,
+    ServerParts,
+};
+use bailiwick_registry::{Attributes, AuthorizationError, Authorizer, Decision, Registry, SystemClock, kinds};
+use bailiwick_storage::Metrics;
+use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+use bailiwick_test_host::pki::Identity;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::site::{Pki, chain};
+
+/// How often files are looked at.
+pub(crate) const POLL: Duration = Duration::from_millis(50);
+
+/// A running server.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) pki: Pki,
+    _stop: DropGuard,
+    _folder: TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: StatusCode,
+    pub(crate) text: String,
+    /// Whether the connection goes on.
+    pub(crate) stays: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// Refuses everyone but the group `watchers`, and says who they are.
+struct Telling;
+
+// === impl Running ===
+
+impl Running {
+    pub(crate) async fn start(pki: Pki, parts: impl FnOnce(&Pki) -> AuthenticationParts) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = Folder::take(folder.path()).unwrap();
+        let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
+        let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
+        let stop = CancellationToken::new();
+        let server = Server::new(
+            ServerParts {
+                registry: Arc::new(registry),
+                health: Health::new(),
+                authorizer: Arc::new(Telling),
+                clock: Arc::new(SystemClock),
+                shutdown: stop.clone(),
+            },
+            &ServerOptions::default(),
+        );
+        let authentication = Authentication::new(parts(&pki)).unwrap();
+        let options = ListenerOptions { certificate_poll: POLL, ..ListenerOptions::default() };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = Listener::bind(address, pki.tls.clone(), options).await.unwrap();
+        let address = listener.address();
+        let frontend = Frontend::new(Arc::new(server), Arc::new(authentication));
+        tokio::spawn(listener.run(frontend, stop.clone()));
+        Self { address, pki, _stop: stop.drop_guard(), _folder: folder }
+    }
+
+    /// Opens a connection, showing a certificate.
+    pub(crate) async fn connect(
+        &self,
+        protocol: Protocol,
+        identity: Option<&Identity>,
+    ) -> std::io::Result<TlsStream<TcpStream>> {
+        let mut roots = RootCertStore::empty();
+        roots.add(chain(&self.pki.authority.certificate())[0].clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let mut config = match identity {
+            None => config.with_no_client_auth(),
+            Some(identity) => {
+                let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).unwrap();
+                config.with_client_auth_cert(chain(&identity.certificate), key).unwrap()
+            }
+        };
+        config.alpn_protocols = vec![if protocol == Protocol::Http1 { b"http/1.1".to_vec() } else { b"h2".to_vec() }];
+        let socket = TcpStream::connect(self.address).await?;
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::new(config)).connect(name, socket).await
+    }
+
+    /// One request on a connection of its own.
+    pub(crate) async fn ask(
+        &self,
+        protocol: Protocol,
+        identity: Option<&Identity>,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
+        let stream = TokioIo::new(self.connect(protocol, identity).await?);
+        let mut request = Request::get(format!("https://localhost{path}")).header("host", "localhost");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Empty::<Bytes>::new())?;
+        match protocol {
+            Protocol::Http1 => {
+                let (mut sender, connection) = http1::handshake(stream).await?;
+                let task = tokio::spawn(connection);
+                let response = sender.send_request(request).await?;
+                let closes = response.headers().get("connection").is_some_and(|value| value == "close");
+                let answer = Answer::read(response, !closes).await?;
+                drop(sender);
+                task.abort();
+                Ok(answer)
+            }
+            Protocol::Http2 => {
+                let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+                let task = tokio::spawn(connection);
+                let mut answer = Answer::read(sender.send_request(request).await?, true).await?;
+                // The server says that it goes away right behind its answer.
+                for _ in 0..20 {
+                    answer.stays = !sender.is_closed() && sender.ready().await.is_ok();
+                    if !answer.stays {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                task.abort();
+                Ok(answer)
+            }
+        }
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    async fn read(response: http::Response<hyper::body::Incoming>, stays: bool) -> Result<Self, hyper::Error> {
+        let code = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok(Self { code, text: String::from_utf8_lossy(&body).into_owned(), stays })
+    }
+
+    /// Who the server took the client for: name and groups.
+    pub(crate) fn who(&self) -> String {
+        match self.code {
+            StatusCode::FORBIDDEN => {
+                let message: serde_json::Value = serde_json::from_str(&self.text).unwrap();
+                message["message"].as_str().unwrap().rsplit_once("you are ").unwrap().1.to_owned()
+            }
+            code => code.as_str().to_owned(),
+        }
+    }
+}
+
+// === impl Telling ===
+
+#[async_trait]
+impl Authorizer for Telling {
+    async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
+        let user = question.user;
+        if user.groups.iter().any(|group| group == "watchers") {
+            return Ok(Decision::Allow(String::new()));
+        }
+        Ok(Decision::Deny(format!("you are {} {}", user.name, user.groups.join(","))))
+    }
+}
