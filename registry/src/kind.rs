@@ -27,6 +27,7 @@ pub struct Kind {
     scope: Scope,
     name_rule: NameRule,
     status: bool,
+    secret_bearing: bool,
     versions: Vec<Version>,
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
@@ -142,6 +143,7 @@ impl Kind {
             scope,
             name_rule,
             status: false,
+            secret_bearing: false,
             versions: vec![stored],
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
@@ -167,6 +169,13 @@ impl Kind {
     #[must_use]
     pub fn with_status(mut self) -> Self {
         self.status = true;
+        self
+    }
+
+    /// With objects that carry secrets: whatever is written down about requests for them, their content is not.
+    #[must_use]
+    pub fn secret_bearing(mut self) -> Self {
+        self.secret_bearing = true;
         self
     }
 
@@ -227,6 +236,11 @@ impl Kind {
     /// Whether its status is written on its own.
     pub fn has_status(&self) -> bool {
         self.status
+    }
+
+    /// Whether its objects carry secrets.
+    pub fn is_secret_bearing(&self) -> bool {
+        self.secret_bearing
     }
 
     /// The versions it is served in; the first is the one it is stored in.
