@@ -3,6 +3,7 @@
 //! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
 //! authorized, executed and audited.
 
+mod audit;
 mod authorization;
 mod body;
 mod continue_token;
@@ -11,7 +12,9 @@ mod form;
 mod frontend;
 mod go;
 mod health;
+mod limits;
 mod listener;
+mod metrics;
 mod openapi;
 mod options;
 mod query;
@@ -23,14 +26,19 @@ mod server;
 mod status;
 mod tls;
 mod version;
+mod visit;
+mod witness;
 
+pub use audit::{Audit, AuditLog, AuditLogError, AuditLogOptions, AuditMode, LogTarget, Policy, PolicyError, Source};
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
 pub use discovery::Discovery;
 pub use frontend::Frontend;
 pub use go::{DurationError, parse_duration};
 pub use health::{Endpoints, Health, HealthCheck, Unhealthy};
-pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
+pub use limits::{InProcess, LimitOptions};
+pub use listener::{BindError, CloseConnection, FinishBy, Handler, HttpLimits, Listener, ListenerOptions, Peer};
+pub use metrics::Metrics;
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
     UpdateOptions, WatchOptions, WatchStart,

@@ -29,11 +29,12 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use self::handler::{CloseConnection, Handler};
+pub use self::handler::{CloseConnection, FinishBy, Handler};
 pub use self::options::{HttpLimits, ListenerOptions};
 pub use self::peer::Peer;
 
 use self::connection::Shared;
+use crate::metrics::Metrics;
 use crate::tls::Tls;
 
 /// How long to wait when the system has no more room for connections.
@@ -45,6 +46,7 @@ pub struct Listener {
     address: SocketAddr,
     tls: Arc<Tls>,
     options: ListenerOptions,
+    metrics: Arc<Metrics>,
 }
 
 /// Why an address cannot be listened on.
@@ -84,7 +86,14 @@ impl Listener {
         };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
-        Ok(Self { socket, address, tls, options })
+        Ok(Self { socket, address, tls, options, metrics: Arc::default() })
+    }
+
+    /// Counted here.
+    #[must_use]
+    pub fn counted_by(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// The address, with the port that was picked.
@@ -97,11 +106,12 @@ impl Listener {
     ///
     /// A watch ends only when its handler ends it: a handler with answers that last should know of the shutdown too.
     pub async fn run<H: Handler>(self, handler: H, shutdown: CancellationToken) {
-        let Self { socket, tls, options, .. } = self;
+        let Self { socket, tls, options, metrics, .. } = self;
         let shared = Arc::new(Shared {
             handler,
             tls: tls.clone(),
             options,
+            metrics,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             abort: CancellationToken::new(),

@@ -16,24 +16,30 @@ use bailiwick_registry::{Authorizer, Clock, Registry, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode, Version};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::audit::{self, Arrival, Audit, Auditor, Content, Trail};
 use crate::authorization::authorize;
 use crate::body::{self, Body};
 use crate::discovery::Discovery;
 use crate::form::Form;
 use crate::health::Health;
+use crate::limits::{self, Goaway, InProcess, Level, LimitOptions, Limits, TooMany};
+use crate::listener::{CloseConnection, FinishBy};
+use crate::metrics::{self, Metrics, RequestMetrics};
 use crate::openapi::{self, OpenApi};
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
-use crate::resource::{self, Answer, Call};
+use crate::resource::{self, Answer, Call, Target};
 use crate::respond;
 use crate::version::ServerVersion;
+use crate::visit::Visit;
+use crate::witness::Witness;
 
 /// What anyone may ask, so that whoever starts and stops servers needs no identity.
 const ALWAYS_ALLOWED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
@@ -49,6 +55,10 @@ pub struct ServerOptions {
     pub min_watch_duration: Duration,
     /// How often a watch tells how far it has come.
     pub bookmark_every: Duration,
+    /// How many requests are served at once.
+    pub limits: LimitOptions,
+    /// Which part of requests over HTTP/2 is asked to come back over another connection, between 0 and 1.
+    pub goaway_chance: f64,
 }
 
 /// What a server is made of.
@@ -63,6 +73,10 @@ pub struct ServerParts {
     pub clock: Arc<dyn Clock>,
     /// Cancelled to end its watches.
     pub shutdown: CancellationToken,
+    /// What is written down of requests; nothing, if there is none.
+    pub audit: Option<Audit>,
+    /// Where everything is counted.
+    pub metrics: Arc<Metrics>,
 }
 
 /// Answers requests.
@@ -76,6 +90,11 @@ pub struct Server {
     version: ServerVersion,
     request_timeout: Duration,
     clock: Arc<dyn Clock>,
+    limits: Limits,
+    goaway: Goaway,
+    audit: Option<Arc<Auditor>>,
+    metrics: Arc<Metrics>,
+    requests: Arc<RequestMetrics>,
 }
 
 // === impl ServerOptions ===
@@ -86,6 +105,8 @@ impl Default for ServerOptions {
             request_timeout: Duration::from_secs(60),
             min_watch_duration: Duration::from_secs(1_800),
             bookmark_every: Duration::from_secs(60),
+            limits: LimitOptions::default(),
+            goaway_chance: 0.0,
         }
     }
 }
@@ -95,11 +116,14 @@ impl Default for ServerOptions {
 impl Server {
     /// A server of what the registry holds.
     pub fn new(parts: ServerParts, options: &ServerOptions) -> Self {
+        let requests = Arc::new(RequestMetrics::new(&parts.registry));
+        let auditor = |audit| Arc::new(Auditor::new(audit, parts.metrics.clone(), parts.clock.clone()));
         let watches = Watches {
             shutdown: parts.shutdown,
             min_duration: options.min_watch_duration,
             bookmark_every: options.bookmark_every,
             begun: AtomicUsize::new(0),
+            metrics: requests.clone(),
         };
         Self {
             discovery: Discovery::new(&parts.registry),
@@ -110,7 +134,12 @@ impl Server {
             authorizer: parts.authorizer,
             watches,
             request_timeout: options.request_timeout,
+            limits: Limits::new(&options.limits),
+            goaway: Goaway::new(options.goaway_chance),
+            audit: parts.audit.map(auditor),
             clock: parts.clock,
+            metrics: parts.metrics,
+            requests,
         }
     }
 
@@ -123,12 +152,20 @@ impl Server {
         let (now, begun) = (self.clock.now(), Instant::now());
         let (head, body) = request.into_parts();
         let audit_id = audit_id(&head.headers);
-        let answering = AssertUnwindSafe(self.chain(&head, body, user, now)).catch_unwind();
-        let mut response = answering.await.unwrap_or_else(|_| {
-            tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
-            let status = Status::internal("the server could not handle this request; its logs say why");
-            respond::status(&Form::of_status(&head.headers, None, now), &status)
-        });
+        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        let (mut visit, mut response) = match Request::parse(&head.method, target) {
+            Ok(request) => {
+                let labels = self.requests.labels(&request, &head.headers);
+                let arrival = Arrival { head: &head, request: &request, audit_id: &audit_id, user, now };
+                let mut visit = Visit::new(labels, begun, self.begin_trail(&arrival));
+                let response = self.visit(&mut visit, &arrival, body).await;
+                (visit, response)
+            }
+            Err(error) => {
+                let refusal = respond::status(&Form::of_status(&head.headers, None, now), &error.into());
+                (Visit::new(RequestMetrics::unreadable(), begun, None), refusal)
+            }
+        };
         respond::common(&mut response, &audit_id);
         let code = response.status().as_u16();
         // A watch is logged when it begins; when it ends is its client's business.
@@ -143,42 +180,119 @@ impl Server {
         if head.method == Method::HEAD {
             *response.body_mut() = Body::empty();
         }
+        if !visit.labels.is_long_running() {
+            response.extensions_mut().insert(FinishBy(begun + self.request_timeout));
+        }
+        if head.version == Version::HTTP_2 && self.goaway.strikes() {
+            response.extensions_mut().insert(CloseConnection);
+        }
+        visit.is_terminated |= code == StatusCode::TOO_MANY_REQUESTS.as_u16();
+        visit.depart(&self.requests, &mut response);
         response
     }
 
-    async fn chain<B>(&self, head: &Parts, body: B, user: Option<&User>, now: SystemTime) -> Response<Body>
+    /// Answers a request that could be read, and leaves its trail in the audit log.
+    async fn visit<B>(&self, visit: &mut Visit, arrival: &Arrival<'_>, body: B) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
-        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
-        let request = match Request::parse(&head.method, target) {
-            Ok(request) => request,
-            Err(error) => return respond::status(&Form::of_status(&head.headers, None, now), &error.into()),
+        let Arrival { head, request, user, now, .. } = *arrival;
+        let is_probe = user.is_none() && ALWAYS_ALLOWED.contains(&request.info().path());
+        if !is_probe {
+            self.metrics.authenticated(user.map(|user| user.name.as_str()));
+        }
+        if let Some(trail) = visit.trail.as_deref().filter(|_| user.is_some() || is_probe)
+            && trail.received().await.is_err()
+        {
+            return audit::unwritten(head);
+        }
+        let answering = AssertUnwindSafe(self.chain(head, request, body, user, now, visit)).catch_unwind();
+        match answering.await {
+            Ok(mut response) => {
+                if let Some(trail) = &visit.trail {
+                    trail.tell_answer(arrival, &mut response).await;
+                }
+                response
+            }
+            Err(_) => {
+                tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
+                if let Some(trail) = visit.trail.take() {
+                    trail.panicked().await;
+                }
+                let status = Status::internal("the server could not handle this request; its logs say why");
+                respond::status(&Form::of_status(&head.headers, None, now), &status)
+            }
+        }
+    }
+
+    /// What carries secrets is not written down beyond its metadata.
+    fn begin_trail(&self, arrival: &Arrival<'_>) -> Option<Box<Trail>> {
+        let auditor = self.audit.as_ref()?;
+        let is_secret = match resource::find(&self.registry, arrival.request.info()) {
+            Some((_, Target::Custom(subresource))) if subresource.is_secret_bearing() => true,
+            Some((kind, _)) => kind.kind().is_secret_bearing(),
+            None => false,
         };
+        auditor.begin(arrival, if is_secret { Content::Secret } else { Content::Plain })
+    }
+
+    async fn chain<B>(
+        &self,
+        head: &Parts,
+        request: &Request,
+        body: B,
+        user: Option<&User>,
+        now: SystemTime,
+        visit: &mut Visit,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
         let refuse =
             |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
         if ALWAYS_ALLOWED.contains(&request.info().path())
-            && let Some(response) = self.answer_health(&request).await
+            && let Some(response) = self.answer_health(request).await
         {
             return response;
         }
         let Some(user) = user else { return refuse(&Status::new(Reason::Unauthorized, "Unauthorized")) };
-        if let Err(status) = authorize(&*self.authorizer, user, request.info()).await {
+        if self.take_seat(head, request, user, visit).await.is_err() {
+            return limits::too_many();
+        }
+        let witness = Witness::new(self.authorizer.clone());
+        let authorized = authorize(&witness, user, request.info()).await;
+        witness.testify(&self.metrics, visit.annotations());
+        if let Err(status) = authorized {
             return refuse(&status);
         }
-        let limit = match self.time_limit(&request) {
+        let limit = match self.time_limit(request) {
             Ok(limit) => limit,
             Err(status) => return refuse(&status),
         };
-        let answering = self.answer_authorized(&request, head, body, user, now);
+        let answering = self.answer_authorized(request, head, body, user, now, visit.trail.as_deref());
         let answer = match limit {
             None => answering.await,
             Some(limit) => tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
+                visit.is_terminated = true;
                 Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
             }),
         };
         answer.unwrap_or_else(|status| refuse(&status))
+    }
+
+    /// Takes a seat, which lasts until the end of the answer.
+    async fn take_seat(&self, head: &Parts, request: &Request, user: &User, visit: &mut Visit) -> Result<(), TooMany> {
+        let arrived = Instant::now();
+        let level = Level::of(request.info(), user, head.extensions.get::<InProcess>().copied());
+        visit.seat = self.limits.enter(level, user).await?;
+        visit.waited = arrived.elapsed();
+        if !visit.labels.is_long_running() {
+            let kind = if limits::is_read(request.info()) { 0 } else { 1 };
+            visit.raised = Some(self.metrics.in_flight[kind].raise());
+        }
+        Ok(())
     }
 
     /// How long the request may take; a watch takes as long as it takes.
@@ -196,6 +310,7 @@ impl Server {
         body: B,
         user: &User,
         now: SystemTime,
+        trail: Option<&Trail>,
     ) -> Answer
     where
         B: http_body::Body<Data = Bytes> + Send,
@@ -212,6 +327,9 @@ impl Server {
             Method::GET | Method::HEAD => Bytes::new(),
             _ => body::read(&head.headers, body).await?,
         };
+        if let Some(trail) = trail.filter(|_| *request.method() == Method::PATCH) {
+            trail.request_value(|| audit::sent(&head.headers, &body));
+        }
         let call = Call {
             registry: &self.registry,
             watches: &self.watches,
@@ -220,6 +338,7 @@ impl Server {
             body: &body,
             user,
             now,
+            trail,
         };
         call.answer(kind, target).await
     }
@@ -231,6 +350,9 @@ impl Server {
         let path = request.info().path();
         if path == "/" {
             return Some(self.index(request, head));
+        }
+        if path == metrics::PATH {
+            return Some(self.answer_metrics(head).await);
         }
         let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
         let found = self.discovery.answer(path, &head.headers, pretty);
@@ -245,11 +367,18 @@ impl Server {
     /// What there is, for people who look around.
     fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
         let documents = self.discovery.paths().chain(openapi::PATHS);
-        let mut paths: Vec<&str> = documents.chain(ALWAYS_ALLOWED).chain(["/version"]).collect();
+        let mut paths: Vec<&str> = documents.chain(ALWAYS_ALLOWED).chain([metrics::PATH, "/version"]).collect();
         paths.sort_unstable();
         let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());
         let form = Form { layout: Layout::Pretty, media_type: MediaType::Json, ..form };
         respond::value(&form, StatusCode::OK, &json!({ "paths": paths }))
+    }
+
+    async fn answer_metrics(&self, head: &Parts) -> Response<Body> {
+        // Where the store does not answer, the rest is wanted all the more.
+        let objects = self.registry.object_counts().await.unwrap_or_default();
+        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects };
+        self.metrics.answer(&head.headers, &now).map(Body::from)
     }
 
     async fn answer_health(&self, request: &Request) -> Option<Response<Body>> {

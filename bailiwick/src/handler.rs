@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Tls, Unhealthy,
+    Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, Server, ServerOptions, ServerParts, Tls, Unhealthy,
 };
 use bailiwick_registry::{AllowGroup, Clock, KindError, Registry, SystemClock, kinds};
-use bailiwick_storage::{Metrics, Store};
+use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
+
+use crate::audit::{self, AuditError};
+use crate::flags::{AuditFlags, LimitFlags};
 
 /// What the API is made of.
 pub(crate) struct Parts {
@@ -19,6 +22,9 @@ pub(crate) struct Parts {
     pub(crate) tls: Arc<Tls>,
     pub(crate) request_timeout: Duration,
     pub(crate) min_request_timeout: Duration,
+    pub(crate) limits: LimitFlags,
+    pub(crate) audit: AuditFlags,
+    pub(crate) metrics: Arc<Metrics>,
     /// Cancelled when the server is about to stop: from then on it is not ready, but serves.
     pub(crate) stopping: CancellationToken,
     /// Cancelled when it stops: from then on watches end.
@@ -32,6 +38,8 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 /// Whether the store answers.
@@ -39,7 +47,7 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let registry = Arc::new(Registry::start(parts.store, kinds::all()?, Metrics::default()).await?);
+    let registry = Arc::new(Registry::start(parts.store, kinds::all()?, parts.metrics.storage.clone()).await?);
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -49,17 +57,35 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let options = ServerOptions {
         request_timeout: parts.request_timeout,
         min_watch_duration: parts.min_request_timeout,
+        limits: limits(parts.limits),
+        goaway_chance: parts.limits.goaway_chance,
         ..ServerOptions::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let audit = audit::open(&parts.audit, &parts.metrics, &clock)?;
     let parts_of_server = ServerParts {
         registry,
         health,
         authorizer: Arc::new(AllowGroup::MASTERS),
         clock: clock.clone(),
         shutdown: parts.stopped,
+        audit,
+        metrics: parts.metrics,
     };
     Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.tls, clock))
+}
+
+fn limits(flags: LimitFlags) -> LimitOptions {
+    let bound = |number: usize| Some(number).filter(|number| *number > 0);
+    let (reads, writes) = (bound(flags.max_requests_inflight), bound(flags.max_mutating_requests_inflight));
+    LimitOptions {
+        reads,
+        writes,
+        watches: bound(flags.max_watches_inflight),
+        // As many as everyone else together.
+        privileged: reads.zip(writes).map(|(reads, writes)| reads + writes),
+        ..LimitOptions::default()
+    }
 }
 
 async fn end_readiness(health: Health, stopping: CancellationToken) {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bailiwick_storage::Store;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder, OpenError};
 use bailiwick_storage::etcd::{ClientCertificate, ConnectError, Etcd, EtcdOptions, Secret, TlsOptions};
+use bailiwick_storage::{Metrics, Store};
 
 use crate::flags::EtcdFlags;
 
@@ -23,9 +23,9 @@ pub(crate) enum StoreError {
 }
 
 /// Opens the store that the flags ask for.
-pub(crate) async fn open(flags: &EtcdFlags, folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
+pub(crate) async fn open(flags: &EtcdFlags, folder: &Path, metrics: &Metrics) -> Result<Arc<dyn Store>, StoreError> {
     if flags.etcd_servers.is_empty() {
-        return Ok(Arc::new(open_embedded(folder).await?));
+        return Ok(Arc::new(open_embedded(folder, metrics.clone()).await?));
     }
     let mut options = EtcdOptions::new(&flags.etcd_servers);
     // Kubernetes writes it with a `/` in front.
@@ -35,9 +35,9 @@ pub(crate) async fn open(flags: &EtcdFlags, folder: &Path) -> Result<Arc<dyn Sto
 }
 
 /// Opens the store in a folder.
-pub(crate) async fn open_embedded(folder: &Path) -> Result<Embedded, OpenError> {
+pub(crate) async fn open_embedded(folder: &Path, metrics: Metrics) -> Result<Embedded, OpenError> {
     let folder = Folder::take(folder)?;
-    Embedded::open(EmbeddedOptions::new(Arc::new(folder))).await
+    Embedded::open(EmbeddedOptions { metrics, ..EmbeddedOptions::new(Arc::new(folder)) }).await
 }
 
 /// Waits until everything is written. Whoever else holds the store keeps it open, which is a mistake.

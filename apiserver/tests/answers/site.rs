@@ -48,6 +48,8 @@ impl Site {
             authorizer: Arc::new(AllowGroup::MASTERS),
             clock: Arc::new(SystemClock),
             shutdown: shutdown.clone(),
+            audit: None,
+            metrics: Arc::default(),
         };
         let server = Server::new(parts, &options);
         Self { server, shutdown, _folder: folder }
