@@ -11,6 +11,7 @@
 //! It knows TLS and HTTP framing. It knows nothing of what requests mean, nor of who may make them.
 
 mod activity;
+mod addresses;
 mod answer;
 mod connection;
 mod handler;
@@ -33,6 +34,7 @@ pub use self::handler::{CloseConnection, FinishBy, Handler};
 pub use self::options::{HttpLimits, ListenerOptions};
 pub use self::peer::Peer;
 
+use self::addresses::Addresses;
 use self::connection::Shared;
 use crate::metrics::Metrics;
 use crate::tls::Tls;
@@ -136,15 +138,20 @@ impl Listener {
 /// Takes connections for ever.
 async fn accept<H: Handler>(socket: &TcpListener, shared: &Arc<Shared<H>>) {
     let places = Arc::new(Semaphore::new(shared.options.max_connections.min(Semaphore::MAX_PERMITS)));
+    let addresses = Arc::new(Addresses::new(shared.options.max_connections_per_address));
     loop {
         // Before the connection is taken, so that those beyond the bound cost nothing here.
         let Ok(place) = places.clone().acquire_owned().await else { return };
         let (stream, address) = accept_one(socket).await;
+        let Some(share) = addresses.take(address.ip()) else {
+            tracing::debug!(%address, "closed a connection: its address has too many");
+            continue;
+        };
         let shared = shared.clone();
         let tasks = shared.tasks.clone();
         tasks.spawn(async move {
             connection::serve(shared, stream, address).await;
-            drop(place);
+            drop((place, share));
         });
     }
 }

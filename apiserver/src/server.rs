@@ -327,9 +327,6 @@ impl Server {
             Method::GET | Method::HEAD => Bytes::new(),
             _ => body::read(&head.headers, body).await?,
         };
-        if let Some(trail) = trail.filter(|_| *request.method() == Method::PATCH) {
-            trail.request_value(|| audit::sent(&head.headers, &body));
-        }
         let call = Call {
             registry: &self.registry,
             watches: &self.watches,

@@ -38,8 +38,8 @@ pub(crate) fn capture(response: &mut Response<Body>) -> Captured {
 }
 
 /// What was sent with a request, if it can be read.
-pub(crate) fn sent(headers: &HeaderMap, body: &Bytes) -> Option<Value> {
-    let media_type = if text(headers, CONTENT_TYPE).contains("yaml") { MediaType::Yaml } else { MediaType::Json };
+pub(crate) fn sent(content_type: &str, body: &Bytes) -> Option<Value> {
+    let media_type = if content_type.ends_with("yaml") { MediaType::Yaml } else { MediaType::Json };
     decode::decode(media_type, body).ok().map(|decoded| decoded.value)
 }
 

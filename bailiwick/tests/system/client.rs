@@ -74,6 +74,10 @@ impl Endpoint {
         Self { address: server.address(), http1: connector(&pki, b"http/1.1"), http2: connector(&pki, b"h2") }
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) async fn connect(&self) -> Result<Client, Unanswered> {
         self.connect_with(None).await
     }
