@@ -105,6 +105,12 @@ impl Endpoint {
         let stream = TcpStream::connect(self.address).await.map_err(Unanswered::new)?;
         handshake(&self.http1, self.address, stream).await
     }
+
+    /// The same, and the server takes it for HTTP/2.
+    pub(crate) async fn raw_http2(&self) -> Result<TlsStream<TcpStream>, Unanswered> {
+        let stream = TcpStream::connect(self.address).await.map_err(Unanswered::new)?;
+        handshake(&self.http2, self.address, stream).await
+    }
 }
 
 /// A connector of the administrator.

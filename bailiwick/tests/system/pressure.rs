@@ -1,6 +1,8 @@
 //! A server that is pushed: by too many requests, by names that nobody has, by clients that come and go.
 
+mod attacks;
 mod floods;
+mod idle;
 mod leaks;
 mod overload;
 

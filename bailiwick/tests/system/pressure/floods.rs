@@ -26,6 +26,7 @@ async fn names_that_nobody_has_make_no_series() {
     let count = std::env::var(REQUESTS).map_or(DEFAULT_REQUESTS, |count| count.parse().unwrap());
     // Every shape once, so that what is made once is made.
     flood(&client, 0, 64).await;
+    metrics(&client).await;
     let (before, memory) = (metrics(&client).await, resident(server.pid()));
     flood(&client, 64, count).await;
     let (after, grown) = (metrics(&client).await, resident(server.pid()).saturating_sub(memory));

@@ -20,8 +20,9 @@ const SEATS: usize = 12;
 /// How many more clients ask at once.
 const MULTIPLE: usize = 10;
 const PHASE: Duration = Duration::from_secs(4);
-/// Of what is done without overload. The goal is 0.9 on a machine that does nothing else.
-const LEAST_GOODPUT: f64 = 0.6;
+/// Of what is done without overload. The goal is 0.9 where the clients that push do not take the server's own processors,
+/// and neither is built without optimization.
+const LEAST_GOODPUT: f64 = 0.4;
 const LIVEZ_WITHIN: Duration = Duration::from_secs(1);
 
 /// What came of the requests of a phase.
@@ -97,7 +98,7 @@ async fn push(client: Client, number: usize, until: Instant, outcome: Arc<Outcom
                 assert_eq!(retry_after.unwrap(), "1");
                 assert_eq!(answer.text(), "Too many requests, please try again later.\n");
                 // Sooner than it was told to, as clients that overload a server do.
-                sleep(Duration::from_millis(20)).await;
+                sleep(Duration::from_millis(100)).await;
                 outcome.refused.fetch_add(1, Ordering::Relaxed)
             }
             code => panic!("{code}: {}", answer.text()),
