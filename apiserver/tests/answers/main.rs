@@ -1,6 +1,7 @@
 //! Requests and their answers, without a connection: the server over a store in a temporary folder.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod chain;
 mod lists;
 mod objects;
 mod openapi;

@@ -4,9 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Body, Health, Server, ServerOptions, ServerParts};
-use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
-use bailiwick_storage::Metrics;
+use bailiwick_apiserver::{Audit, Body, Health, Metrics, Server, ServerOptions, ServerParts};
+use bailiwick_registry::{AllowGroup, Authorizer, Kind, Registry, SystemClock, User, kinds};
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -24,6 +23,15 @@ pub(crate) struct Site {
     _folder: tempfile::TempDir,
 }
 
+/// What a server is made of, where it matters.
+pub(crate) struct Wiring {
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) options: ServerOptions,
+}
+
 /// An answer that was read to its end.
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -37,21 +45,27 @@ impl Site {
     }
 
     pub(crate) async fn with(options: ServerOptions) -> Self {
+        let authorizer: Arc<dyn Authorizer> = Arc::new(AllowGroup::MASTERS);
+        let kinds = kinds::all().unwrap();
+        Self::wired(Wiring { kinds, authorizer, audit: None, metrics: Arc::default(), options }).await
+    }
+
+    pub(crate) async fn wired(wiring: Wiring) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
+        let registry = Registry::start(store, wiring.kinds, wiring.metrics.storage.clone()).await.unwrap();
         let shutdown = CancellationToken::new();
         let parts = ServerParts {
             registry: Arc::new(registry),
             health: Health::new(),
-            authorizer: Arc::new(AllowGroup::MASTERS),
+            authorizer: wiring.authorizer,
             clock: Arc::new(SystemClock),
             shutdown: shutdown.clone(),
-            audit: None,
-            metrics: Arc::default(),
+            audit: wiring.audit,
+            metrics: wiring.metrics,
         };
-        let server = Server::new(parts, &options);
+        let server = Server::new(parts, &wiring.options);
         Self { server, shutdown, _folder: folder }
     }
 
@@ -89,6 +103,13 @@ impl Site {
 
     pub(crate) async fn delete(&self, target: &str) -> Answer {
         self.ask("DELETE", target, &[], "").await
+    }
+
+    /// The text at `/metrics`.
+    pub(crate) async fn metrics(&self, accept: &str) -> String {
+        let answer = self.ask("GET", "/metrics", &[("accept", accept)], "").await;
+        assert_eq!(answer.code, 200, "{}", answer.text());
+        answer.text()
     }
 
     /// Makes a claim and returns it.
