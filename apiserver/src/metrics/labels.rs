@@ -172,3 +172,6 @@ impl DryRunLabel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

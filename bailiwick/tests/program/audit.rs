@@ -91,6 +91,9 @@ async fn the_same_requests_leave_the_same_trail() {
         differences += &format!("{number}: {method} {path}\n- {}\n+ {}\n", pretty(theirs), pretty(ours));
     }
     assert!(differences.is_empty(), "{differences}");
+    let (theirs, ours) = (counted(&real).await, counted(&target).await);
+    assert_eq!(ours, theirs, "the same requests are counted alike");
+    assert!(ours.len() >= 10, "{ours:?}");
     server.stop().await;
 }
 
@@ -119,6 +122,22 @@ async fn trail(target: &Target, log: &Path) -> Vec<Vec<Value>> {
         assert!(began.elapsed() < PATIENCE, "{}: {trail:#?}", target.name());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// What `/metrics` says of the requests of the cases: labels, and how often. Before them, only lists were asked for.
+async fn counted(target: &Target) -> BTreeMap<String, String> {
+    let request = Request::get("/metrics").body(Full::default()).unwrap();
+    let answer = target.client().connection().send("/metrics", request).await.unwrap();
+    let text = String::from_utf8(answer.body).unwrap();
+    let is_of_cases =
+        |line: &&str| line.contains("resource=\"resourcecatalogclaims\"") && !line.contains("scope=\"cluster\"");
+    let sample = |line: &str| {
+        let (labels, count) = line.strip_prefix("apiserver_request_total{")?.rsplit_once("} ")?;
+        let mut labels: Vec<&str> = labels.split(',').collect();
+        labels.sort_unstable();
+        Some((labels.join(","), count.to_owned()))
+    };
+    text.lines().filter(is_of_cases).filter_map(sample).collect()
 }
 
 fn id(number: usize) -> String {

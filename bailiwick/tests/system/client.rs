@@ -141,6 +141,11 @@ async fn handshake(
 // === impl Client ===
 
 impl Client {
+    /// Whether the server takes more requests here.
+    pub(crate) async fn is_open(&self) -> bool {
+        self.sender.clone().ready().await.is_ok()
+    }
+
     /// Sends a request, and gives the answer once its head is there.
     pub(crate) async fn open(&self, mut request: Request<Outgoing>) -> Result<Response<Incoming>, Unanswered> {
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();

@@ -105,3 +105,29 @@ async fn push(client: Client, number: usize, until: Instant, outcome: Arc<Outcom
         };
     }
 }
+
+/// Now and then a client is asked to come back over another connection, and loses nothing by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_are_sent_elsewhere_now_and_then() {
+    let _turn = turn().await;
+    let folder = folder();
+    let server = Server::start(folder.path(), &["--goaway-chance=0.02"]).await;
+    let endpoint = Endpoint::of(&server);
+    let (mut client, mut connections) = (endpoint.connect().await.unwrap(), 1);
+    for _ in 0..500 {
+        // Between two requests, a connection may have been said good-bye to.
+        if !client.is_open().await {
+            (client, connections) = (endpoint.connect().await.unwrap(), connections + 1);
+        }
+        match client.get("/livez").await {
+            Ok(answer) => assert_eq!(answer.code, 200),
+            // Good-bye came while the request was on its way: it was not looked at, and is sent again.
+            Err(_) => {
+                (client, connections) = (endpoint.connect().await.unwrap(), connections + 1);
+                assert_eq!(client.get("/livez").await.unwrap().code, 200);
+            }
+        }
+    }
+    assert!((4..=25).contains(&connections), "{connections}");
+    server.stop().await;
+}
