@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bailiwick_differential_tests::Target;
-use bailiwick_test_host::Cluster;
+use bailiwick_test_host::{Cluster, ClusterOptions};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
@@ -79,7 +79,7 @@ async fn the_same_requests_leave_the_same_trail() {
     };
     let ours = flags(&our_log);
     let server = Server::start(folder.path(), &ours.each_ref().map(String::as_str)).await;
-    let options = flags(&real_log).into_iter().fold(Cluster::options(), |options, flag| options.apiserver_flag(flag));
+    let options = flags(&real_log).into_iter().fold(Cluster::options(), ClusterOptions::apiserver_flag);
     let cluster = options.start().await.unwrap();
     cluster.kubectl(["create", "namespace", "audit"]).await.unwrap().success().unwrap();
     let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
