@@ -98,6 +98,16 @@ struct Refusal;
 // === impl Requester ===
 
 /// A user who is known, or nobody, for whoever asks a server without a connection.
+impl Requester {
+    /// The user, if there is one.
+    pub fn user(&self) -> Option<&User> {
+        match self {
+            Self::User(user) => Some(user),
+            Self::Nobody | Self::Refused => None,
+        }
+    }
+}
+
 impl From<Option<&User>> for Requester {
     fn from(user: Option<&User>) -> Self {
         user.map_or(Self::Nobody, |user| Self::User(Arc::new(user.clone())))

@@ -15,6 +15,8 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
+use crate::visit::Ending;
+
 /// The most bytes of a request's body.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 
@@ -22,7 +24,11 @@ pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 const SKIP_PAUSE: Duration = Duration::from_millis(500);
 
 /// The body of an answer.
-pub struct Body(Content);
+pub struct Body {
+    content: Content,
+    /// Told of what is handed on, and dropped with it.
+    ending: Option<Box<Ending>>,
+}
 
 enum Content {
     /// Some bytes, of which each is sent as it is.
@@ -38,39 +44,74 @@ enum Content {
 impl Body {
     /// Nothing.
     pub fn empty() -> Self {
-        Self(Content::Whole(VecDeque::new()))
+        Self::new(Content::Whole(VecDeque::new()))
     }
 
     /// Pieces that are made as they are sent. If the length is given, it must be right.
     pub(crate) fn made(pieces: impl Iterator<Item = Bytes> + Send + 'static, length: Option<u64>) -> Self {
-        Self(Content::Made { pieces: Box::new(pieces), length })
+        Self::new(Content::Made { pieces: Box::new(pieces), length })
     }
 
     /// Pieces that come when something happens.
     pub(crate) fn live(pieces: impl Stream<Item = Bytes> + Send + 'static) -> Self {
-        Self(Content::Live(Box::pin(pieces)))
+        Self::new(Content::Live(Box::pin(pieces)))
     }
-}
 
-impl Body {
-    /// Whether it lasts until something ends it.
+    /// Whether it goes on until someone ends it.
     pub(crate) fn is_live(&self) -> bool {
-        matches!(self.0, Content::Live(_))
+        matches!(self.content, Content::Live(_))
+    }
+
+    /// All bytes, which are sent all the same; none if there are more than `most`, or nobody can say.
+    pub(crate) fn peek(&mut self, most: usize) -> Option<Bytes> {
+        if let Content::Made { pieces, length } = &mut self.content {
+            if length.is_some_and(|length| length > most as u64) {
+                return None;
+            }
+            let mut read = VecDeque::new();
+            let mut bytes = 0;
+            for piece in pieces.by_ref() {
+                bytes += piece.len();
+                read.push_back(piece);
+                if bytes > most {
+                    let rest = std::mem::replace(pieces, Box::new(std::iter::empty()));
+                    *pieces = Box::new(read.into_iter().chain(rest));
+                    return None;
+                }
+            }
+            self.content = Content::Whole(read);
+        }
+        match &self.content {
+            Content::Whole(pieces) => match pieces.len() {
+                1 => pieces.front().cloned(),
+                _ => Some(pieces.iter().flatten().copied().collect()),
+            },
+            Content::Made { .. } | Content::Live(_) => None,
+        }
+    }
+
+    /// What is to happen at its end.
+    pub(crate) fn end_with(&mut self, ending: Ending) {
+        self.ending = Some(Box::new(ending));
     }
 
     /// The same, but what lasts ends with `end`.
     #[must_use]
-    pub(crate) fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Self {
-        match self.0 {
-            Content::Live(pieces) => Self::live(pieces.take_until(end)),
-            other => Self(other),
+    pub(crate) fn until(mut self, end: impl Future<Output = ()> + Send + 'static) -> Self {
+        if let Content::Live(pieces) = self.content {
+            self.content = Content::Live(Box::pin(pieces.take_until(end)));
         }
+        self
+    }
+
+    fn new(content: Content) -> Self {
+        Self { content, ending: None }
     }
 }
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self(Content::Whole(if bytes.is_empty() { VecDeque::new() } else { VecDeque::from([bytes]) }))
+        Self::new(Content::Whole(if bytes.is_empty() { VecDeque::new() } else { VecDeque::from([bytes]) }))
     }
 }
 
@@ -82,7 +123,7 @@ impl From<Vec<u8>> for Body {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.content {
             Content::Whole(_) => "Body(whole)",
             Content::Made { .. } => "Body(made)",
             Content::Live(_) => "Body(live)",
@@ -95,7 +136,7 @@ impl http_body::Body for Body {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = match &mut self.0 {
+        let next = match &mut self.content {
             Content::Whole(pieces) => pieces.pop_front(),
             Content::Made { pieces, length } => {
                 let next = pieces.next();
@@ -106,15 +147,18 @@ impl http_body::Body for Body {
             }
             Content::Live(pieces) => std::task::ready!(pieces.as_mut().poll_next(cx)),
         };
+        if let (Some(ending), Some(piece)) = (&mut self.ending, &next) {
+            ending.sent(piece.len());
+        }
         Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Content::Whole(pieces) if pieces.is_empty())
+        matches!(&self.content, Content::Whole(pieces) if pieces.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.content {
             Content::Whole(pieces) => SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum()),
             Content::Made { length: Some(length), .. } => SizeHint::with_exact(*length),
             Content::Made { length: None, .. } | Content::Live(_) => SizeHint::default(),

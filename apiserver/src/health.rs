@@ -123,6 +123,12 @@ impl Health {
     }
 }
 
+/// Whether a path is one of health, or of one of its checks.
+pub(crate) fn is_health_path(path: &str) -> bool {
+    let endpoint = path.strip_prefix('/').unwrap_or_default();
+    matches!(endpoint.split('/').next(), Some("healthz" | "livez" | "readyz"))
+}
+
 /// All checks of an endpoint but those that the client excludes, side by side.
 async fn summary(endpoint: &str, checks: impl Iterator<Item = &Check>, query: &Query) -> Response<Bytes> {
     let excluded = |name: &str| query.all("exclude").any(|excluded| excluded == name);

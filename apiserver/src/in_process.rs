@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use crate::authentication::Requester;
 use crate::body::Body;
+use crate::limits::FromWithin;
 use crate::server::Server;
 
 /// The server, as one user reaches it. Who that is, no request can say.
@@ -44,8 +45,9 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let Self { server, user } = self.clone();
+        request.extensions_mut().insert(FromWithin);
         Box::pin(async move { Ok(server.answer(request, Requester::User(user)).await) })
     }
 }

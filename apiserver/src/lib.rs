@@ -3,6 +3,7 @@
 //! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
 //! authorized, executed and audited.
 
+mod audit;
 mod authentication;
 mod authorization;
 mod body;
@@ -14,7 +15,9 @@ mod go;
 mod health;
 mod impersonation;
 mod in_process;
+mod limits;
 mod listener;
+mod metrics;
 mod openapi;
 mod options;
 mod query;
@@ -27,7 +30,10 @@ mod status;
 mod takeover;
 mod tls;
 mod version;
+mod visit;
+mod witness;
 
+pub use audit::{Audit, AuditLog, AuditLogError, AuditLogOptions, AuditMode, LogTarget, Policy, PolicyError, Source};
 pub use authentication::{
     Algorithms, Anonymous, Authentication, AuthenticationConfiguration, AuthenticationError, AuthenticationFile,
     AuthenticationFileError, AuthenticationParts, ClaimMapping, ClaimMappings, ClaimValidationRule, ConfigurationError,
@@ -43,7 +49,9 @@ pub use go::{DurationError, parse_duration};
 pub use health::{Endpoints, Health, HealthCheck, Unhealthy};
 pub use impersonation::Impersonated;
 pub use in_process::InProcess;
-pub use listener::{BindError, CloseConnection, Handler, HttpLimits, Listener, ListenerOptions, Peer};
+pub use limits::{FromWithin, LimitOptions};
+pub use listener::{BindError, CloseConnection, FinishBy, Handler, HttpLimits, Listener, ListenerOptions, Peer};
+pub use metrics::Metrics;
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
     UpdateOptions, WatchOptions, WatchStart,

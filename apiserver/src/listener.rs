@@ -11,6 +11,7 @@
 //! It knows TLS and HTTP framing. It knows nothing of what requests mean, nor of who may make them.
 
 mod activity;
+mod addresses;
 mod answer;
 mod connection;
 mod handler;
@@ -29,11 +30,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use self::handler::{CloseConnection, Handler};
+pub use self::handler::{CloseConnection, FinishBy, Handler};
 pub use self::options::{HttpLimits, ListenerOptions};
 pub use self::peer::Peer;
 
+use self::addresses::Addresses;
 use self::connection::Shared;
+use crate::metrics::Metrics;
 use crate::tls::Tls;
 
 /// How long to wait when the system has no more room for connections.
@@ -45,6 +48,7 @@ pub struct Listener {
     address: SocketAddr,
     tls: Arc<Tls>,
     options: ListenerOptions,
+    metrics: Arc<Metrics>,
 }
 
 /// Why an address cannot be listened on.
@@ -84,7 +88,14 @@ impl Listener {
         };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
-        Ok(Self { socket, address, tls, options })
+        Ok(Self { socket, address, tls, options, metrics: Arc::default() })
+    }
+
+    /// Counted here.
+    #[must_use]
+    pub fn counted_by(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// The address, with the port that was picked.
@@ -97,11 +108,12 @@ impl Listener {
     ///
     /// A watch ends only when its handler ends it: a handler with answers that last should know of the shutdown too.
     pub async fn run<H: Handler>(self, handler: H, shutdown: CancellationToken) {
-        let Self { socket, tls, options, .. } = self;
+        let Self { socket, tls, options, metrics, .. } = self;
         let shared = Arc::new(Shared {
             handler,
             tls: tls.clone(),
             options,
+            metrics,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             abort: CancellationToken::new(),
@@ -126,15 +138,20 @@ impl Listener {
 /// Takes connections for ever.
 async fn accept<H: Handler>(socket: &TcpListener, shared: &Arc<Shared<H>>) {
     let places = Arc::new(Semaphore::new(shared.options.max_connections.min(Semaphore::MAX_PERMITS)));
+    let addresses = Arc::new(Addresses::new(shared.options.max_connections_per_address));
     loop {
         // Before the connection is taken, so that those beyond the bound cost nothing here.
         let Ok(place) = places.clone().acquire_owned().await else { return };
         let (stream, address) = accept_one(socket).await;
+        let Some(share) = addresses.take(address.ip()) else {
+            tracing::debug!(%address, "closed a connection: its address has too many");
+            continue;
+        };
         let shared = shared.clone();
         let tasks = shared.tasks.clone();
         tasks.spawn(async move {
             connection::serve(shared, stream, address).await;
-            drop(place);
+            drop((place, share));
         });
     }
 }

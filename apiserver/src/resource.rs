@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Response};
 
+use crate::audit::Trail;
 use crate::body::Body;
 use crate::form::{Form, Subject, text};
 use crate::request::{Operation, Request};
@@ -40,6 +41,8 @@ pub(crate) struct Call<'c> {
     pub(crate) body: &'c Bytes,
     pub(crate) user: &'c User,
     pub(crate) now: SystemTime,
+    /// What the audit log is told, if it is told anything.
+    pub(crate) trail: Option<&'c Trail>,
 }
 
 /// What a path names.
@@ -116,7 +119,7 @@ impl<'c> Call<'c> {
     }
 
     fn ctx(&self) -> Ctx<'c> {
-        Ctx { user: self.user, now: self.now }
+        Ctx { user: self.user, now: self.now, annotations: self.trail.map(Trail::annotations) }
     }
 
     fn form(&self, kind: &ServedKind, subject: Subject) -> Result<Form, Box<Status>> {

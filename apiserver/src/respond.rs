@@ -36,6 +36,8 @@ pub(crate) fn status(form: &Form, status: &Status) -> Response<Body> {
         media_type => encode::encode(media_type, form.layout, &status.to_json()),
     };
     let mut response = whole(form, code, body);
+    // For the audit log, which tells it in its own form.
+    response.extensions_mut().insert(status.clone());
     if status.details.retry_after_seconds > 0 {
         response.headers_mut().insert(RETRY_AFTER, status.details.retry_after_seconds.into());
     }

@@ -16,12 +16,13 @@ use bailiwick_registry::{AllowPaths, Authorizer, Clock, Registry, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode, Version};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::audit::{self, Arrival, Audit, Auditor, Content, Trail};
 use crate::authentication::Requester;
 use crate::authorization::authorize;
 use crate::body::{self, Body};
@@ -29,15 +30,19 @@ use crate::discovery::Discovery;
 use crate::form::Form;
 use crate::health::Health;
 use crate::impersonation::{Impersonated, Wanted, impersonate};
-use crate::listener::CloseConnection;
+use crate::limits::{self, FromWithin, Goaway, Level, LimitOptions, Limits, TooMany};
+use crate::listener::{CloseConnection, FinishBy};
+use crate::metrics::{self, Metrics, RequestMetrics};
 use crate::openapi::{self, OpenApi};
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
-use crate::resource::{self, Answer, Call};
+use crate::resource::{self, Answer, Call, Target};
 use crate::respond;
 use crate::takeover;
 use crate::version::ServerVersion;
+use crate::visit::Visit;
+use crate::witness::Witness;
 
 /// How the server is. Anyone may ask, unless told otherwise, so that whoever starts and stops servers needs no identity.
 const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
@@ -55,6 +60,10 @@ pub struct ServerOptions {
     pub bookmark_every: Duration,
     /// The health that anyone may ask for, known or not.
     pub always_allow: AllowPaths,
+    /// How many requests are served at once.
+    pub limits: LimitOptions,
+    /// Which part of requests over HTTP/2 is asked to come back over another connection, between 0 and 1.
+    pub goaway_chance: f64,
 }
 
 /// What a server is made of.
@@ -69,6 +78,10 @@ pub struct ServerParts {
     pub clock: Arc<dyn Clock>,
     /// Cancelled to end its watches.
     pub shutdown: CancellationToken,
+    /// What is written down of requests; nothing, if there is none.
+    pub audit: Option<Audit>,
+    /// Where everything is counted.
+    pub metrics: Arc<Metrics>,
 }
 
 /// Answers requests.
@@ -83,6 +96,11 @@ pub struct Server {
     request_timeout: Duration,
     always_allow: AllowPaths,
     clock: Arc<dyn Clock>,
+    limits: Limits,
+    goaway: Goaway,
+    audit: Option<Arc<Auditor>>,
+    metrics: Arc<Metrics>,
+    requests: Arc<RequestMetrics>,
 }
 
 // === impl ServerOptions ===
@@ -94,6 +112,8 @@ impl Default for ServerOptions {
             min_watch_duration: Duration::from_secs(1_800),
             bookmark_every: Duration::from_secs(60),
             always_allow: AllowPaths::new(HEALTH).unwrap_or_default(),
+            limits: LimitOptions::default(),
+            goaway_chance: 0.0,
         }
     }
 }
@@ -103,11 +123,14 @@ impl Default for ServerOptions {
 impl Server {
     /// A server of what the registry holds.
     pub fn new(parts: ServerParts, options: &ServerOptions) -> Self {
+        let requests = Arc::new(RequestMetrics::new(&parts.registry));
+        let auditor = |audit| Arc::new(Auditor::new(audit, parts.metrics.clone(), parts.clock.clone()));
         let watches = Watches {
             shutdown: parts.shutdown,
             min_duration: options.min_watch_duration,
             bookmark_every: options.bookmark_every,
             begun: AtomicUsize::new(0),
+            metrics: requests.clone(),
         };
         Self {
             discovery: Discovery::new(&parts.registry),
@@ -119,7 +142,12 @@ impl Server {
             watches,
             request_timeout: options.request_timeout,
             always_allow: options.always_allow.clone(),
+            limits: Limits::new(&options.limits),
+            goaway: Goaway::new(options.goaway_chance),
+            audit: parts.audit.map(auditor),
             clock: parts.clock,
+            metrics: parts.metrics,
+            requests,
         }
     }
 
@@ -133,12 +161,17 @@ impl Server {
         let (requester, (mut head, body)) = (requester.into(), request.into_parts());
         let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
-        let answering = AssertUnwindSafe(self.chain(&head, body, &requester, wanted, now)).catch_unwind();
-        let mut response = answering.await.unwrap_or_else(|_| {
-            tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
-            let status = Status::internal("the server could not handle this request; its logs say why");
-            respond::status(&Form::of_status(&head.headers, None, now), &status)
-        });
+        let (mut visit, mut response) = match read(&head, now) {
+            Ok(request) => {
+                let labels = self.requests.labels(&request, &head.headers);
+                let user = requester.user();
+                let arrival = Arrival { head: &head, request: &request, audit_id: &audit_id, user, now };
+                let mut visit = Visit::new(labels, begun, self.begin_trail(&arrival));
+                let response = self.visit(&mut visit, &arrival, body, &requester, wanted).await;
+                (visit, response)
+            }
+            Err(refusal) => (Visit::new(RequestMetrics::unreadable(), begun, None), *refusal),
+        };
         respond::common(&mut response, &audit_id);
         let code = response.status().as_u16();
         // A watch is logged when it begins; when it ends is its client's business.
@@ -153,32 +186,83 @@ impl Server {
         if head.method == Method::HEAD {
             *response.body_mut() = Body::empty();
         }
+        if !visit.labels.is_long_running() {
+            response.extensions_mut().insert(FinishBy(begun + self.request_timeout));
+        }
+        if head.version == Version::HTTP_2 && self.goaway.strikes() {
+            response.extensions_mut().insert(CloseConnection);
+        }
+        visit.is_terminated |= code == StatusCode::TOO_MANY_REQUESTS.as_u16();
+        visit.depart(&self.requests, &mut response);
         response
     }
 
-    async fn chain<B>(
+    /// Answers a request that could be read, and leaves its trail in the audit log.
+    async fn visit<B>(
         &self,
-        head: &Parts,
+        visit: &mut Visit,
+        arrival: &Arrival<'_>,
         body: B,
         requester: &Requester,
         wanted: Wanted,
-        now: SystemTime,
     ) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
-        if let Some(status) = takeover::refusal(head) {
-            let mut response = respond::status(&Form::of_status(&head.headers, None, now), &status);
-            response.extensions_mut().insert(CloseConnection);
-            return response;
+        let Arrival { head, request, user, now, .. } = *arrival;
+        let is_probe = *requester == Requester::Nobody && self.is_open(request);
+        if !is_probe {
+            self.metrics.authenticated(user.map(|user| user.name.as_str()));
         }
-        // A target that is only a host and a port is no path, and stands for none.
-        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
-        let request = match Request::parse(&head.method, target) {
-            Ok(request) => request,
-            Err(error) => return respond::status(&Form::of_status(&head.headers, None, now), &error.into()),
+        if let Some(trail) = visit.trail.as_deref().filter(|_| user.is_some() || is_probe)
+            && trail.received().await.is_err()
+        {
+            return audit::unwritten(head);
+        }
+        let answering = AssertUnwindSafe(self.chain(visit, arrival, body, requester, wanted)).catch_unwind();
+        match answering.await {
+            Ok(mut response) => {
+                if let Some(trail) = &visit.trail {
+                    trail.tell_answer(arrival, &mut response).await;
+                }
+                response
+            }
+            Err(_) => {
+                tracing::error!(method = %head.method, uri = %head.uri, "answering a request panicked");
+                if let Some(trail) = visit.trail.take() {
+                    trail.panicked().await;
+                }
+                let status = Status::internal("the server could not handle this request; its logs say why");
+                respond::status(&Form::of_status(&head.headers, None, now), &status)
+            }
+        }
+    }
+
+    /// What carries secrets is not written down beyond its metadata.
+    fn begin_trail(&self, arrival: &Arrival<'_>) -> Option<Box<Trail>> {
+        let auditor = self.audit.as_ref()?;
+        let is_secret = match resource::find(&self.registry, arrival.request.info()) {
+            Some((_, Target::Custom(subresource))) if subresource.is_secret_bearing() => true,
+            Some((kind, _)) => kind.kind().is_secret_bearing(),
+            None => false,
         };
+        auditor.begin(arrival, if is_secret { Content::Secret } else { Content::Plain })
+    }
+
+    async fn chain<B>(
+        &self,
+        visit: &mut Visit,
+        arrival: &Arrival<'_>,
+        body: B,
+        requester: &Requester,
+        wanted: Wanted,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
+        let Arrival { head, request, now, .. } = *arrival;
         let refuse =
             |status: &Status| respond::status(&Form::of_status(&head.headers, Some(request.query()), now), status);
         let unauthorized = || refuse(&Status::new(Reason::Unauthorized, "Unauthorized"));
@@ -186,17 +270,25 @@ impl Server {
             Requester::User(user) => user,
             Requester::Refused => return unauthorized(),
             Requester::Nobody => {
-                let health = if self.is_open(&request) { self.answer_health(&request).await } else { None };
+                let health = if self.is_open(request) { self.answer_health(request).await } else { None };
                 return health.unwrap_or_else(unauthorized);
             }
         };
-        let impersonated = match self.impersonated(&request, user, wanted).await {
+        let impersonated = match self.impersonated(request, user, wanted).await {
             Ok(impersonated) => impersonated,
             Err(status) => return refuse(&status),
         };
-        let effective = impersonated.as_ref().map_or(user, |other| &other.user);
-        let answer = self.answer_user(&request, head, body, effective, now).await;
-        let mut response = answer.unwrap_or_else(|status| refuse(&status));
+        if let (Some(trail), Some(other)) = (&visit.trail, &impersonated) {
+            trail.impersonated(&other.user);
+        }
+        let effective = impersonated.as_ref().map_or(&**user, |other| &other.user);
+        let mut response = match self.take_seat(head, request, effective, visit).await {
+            Err(TooMany) => limits::too_many(),
+            Ok(()) => {
+                let answer = self.answer_user(visit, arrival, body, effective).await;
+                answer.unwrap_or_else(|status| refuse(&status))
+            }
+        };
         if let Some(impersonated) = impersonated {
             response.extensions_mut().insert(impersonated);
         }
@@ -220,19 +312,37 @@ impl Server {
         impersonate(&*self.authorizer, user, &wanted, request.info()).await.map(Some)
     }
 
-    async fn answer_user<B>(&self, request: &Request, head: &Parts, body: B, user: &User, now: SystemTime) -> Answer
+    /// Takes a seat, which lasts until the end of the answer.
+    async fn take_seat(&self, head: &Parts, request: &Request, user: &User, visit: &mut Visit) -> Result<(), TooMany> {
+        let arrived = Instant::now();
+        let level = Level::of(request.info(), user, head.extensions.get::<FromWithin>().copied());
+        visit.seat = self.limits.enter(level, user).await?;
+        visit.waited = arrived.elapsed();
+        if !visit.labels.is_long_running() {
+            let kind = if limits::is_read(request.info()) { 0 } else { 1 };
+            visit.raised = Some(self.metrics.in_flight[kind].raise());
+        }
+        Ok(())
+    }
+
+    async fn answer_user<B>(&self, visit: &mut Visit, arrival: &Arrival<'_>, body: B, user: &User) -> Answer
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
+        let Arrival { head, request, now, .. } = *arrival;
         if !self.is_open(request) {
-            authorize(&*self.authorizer, user, request.info()).await?;
+            let witness = Witness::new(self.authorizer.clone());
+            let authorized = authorize(&witness, user, request.info()).await;
+            witness.testify(&self.metrics, visit.annotations());
+            authorized?;
         }
         let limit = self.time_limit(request)?;
-        let answering = self.answer_authorized(request, head, body, user, now);
+        let answering = self.answer_authorized(request, head, body, user, now, visit.trail.as_deref());
         match limit {
             None => answering.await,
             Some(limit) => tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
+                visit.is_terminated = true;
                 Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
             }),
         }
@@ -253,6 +363,7 @@ impl Server {
         body: B,
         user: &User,
         now: SystemTime,
+        trail: Option<&Trail>,
     ) -> Answer
     where
         B: http_body::Body<Data = Bytes> + Send,
@@ -278,6 +389,7 @@ impl Server {
             body: &body,
             user,
             now,
+            trail,
         };
         call.answer(kind, target).await
     }
@@ -289,6 +401,9 @@ impl Server {
         let path = request.info().path();
         if path == "/" {
             return Some(self.index(request, head));
+        }
+        if path == metrics::PATH {
+            return Some(self.answer_metrics(head).await);
         }
         let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
         let found = self.discovery.answer(path, &head.headers, pretty);
@@ -303,11 +418,18 @@ impl Server {
     /// What there is, for people who look around.
     fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
         let documents = self.discovery.paths().chain(openapi::PATHS);
-        let mut paths: Vec<&str> = documents.chain(HEALTH).chain(["/version"]).collect();
+        let mut paths: Vec<&str> = documents.chain(HEALTH).chain([metrics::PATH, "/version"]).collect();
         paths.sort_unstable();
         let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());
         let form = Form { layout: Layout::Pretty, media_type: MediaType::Json, ..form };
         respond::value(&form, StatusCode::OK, &json!({ "paths": paths }))
+    }
+
+    async fn answer_metrics(&self, head: &Parts) -> Response<Body> {
+        // Where the store does not answer, the rest is wanted all the more.
+        let objects = self.registry.object_counts().await.unwrap_or_default();
+        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects };
+        self.metrics.answer(&head.headers, &now).map(Body::from)
     }
 
     async fn answer_health(&self, request: &Request) -> Option<Response<Body>> {
@@ -315,6 +437,19 @@ impl Server {
         let answer = if readable { self.health.answer(request.info().path(), request.query()).await } else { None };
         Some(answer?.map(Body::from))
     }
+}
+
+/// Reads what is asked for, or says why it is not even read.
+fn read(head: &Parts, now: SystemTime) -> Result<Request, Box<Response<Body>>> {
+    let refuse = |status: &Status| Box::new(respond::status(&Form::of_status(&head.headers, None, now), status));
+    if let Some(status) = takeover::refusal(head) {
+        let mut response = refuse(&status);
+        response.extensions_mut().insert(CloseConnection);
+        return Err(response);
+    }
+    // A target that is only a host and a port is no path, and stands for none.
+    let target = head.uri.path_and_query().map_or("", |target| target.as_str());
+    Request::parse(&head.method, target).map_err(|error| refuse(&error.into()))
 }
 
 /// The client's, or a new one.

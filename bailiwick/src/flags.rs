@@ -74,6 +74,10 @@ pub(crate) struct ServeFlags {
     #[command(flatten)]
     pub(crate) time: TimeFlags,
     #[command(flatten)]
+    pub(crate) limits: LimitFlags,
+    #[command(flatten)]
+    pub(crate) audit: AuditFlags,
+    #[command(flatten)]
     pub(crate) log: LogFlags,
 }
 
@@ -161,6 +165,79 @@ pub(crate) struct TimeFlags {
     /// How long a watch lasts at least, unless its client asks for less.
     #[arg(long, env = "BAILIWICK_MIN_REQUEST_TIMEOUT", value_name = "DURATION", value_parser = duration::parse_positive, default_value = "30m0s")]
     pub(crate) min_request_timeout: Duration,
+}
+
+/// How much at once.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct LimitFlags {
+    /// How many requests that change nothing are served at once; more wait shortly, then they are told to come back. 0 is no
+    /// bound.
+    #[arg(long, env = "BAILIWICK_MAX_REQUESTS_INFLIGHT", value_name = "NUMBER", default_value_t = 400)]
+    pub(crate) max_requests_inflight: usize,
+    /// How many requests that change something are served at once. 0 is no bound.
+    #[arg(long, env = "BAILIWICK_MAX_MUTATING_REQUESTS_INFLIGHT", value_name = "NUMBER", default_value_t = 200)]
+    pub(crate) max_mutating_requests_inflight: usize,
+    /// How many watches may be open at once. 0 is no bound.
+    #[arg(long, env = "BAILIWICK_MAX_WATCHES_INFLIGHT", value_name = "NUMBER", default_value_t = 20_000)]
+    pub(crate) max_watches_inflight: usize,
+    /// Which part of requests over HTTP/2 is asked to come back over another connection, so that a load balancer can send it
+    /// elsewhere: 0 (none) to 0.02. With one server it only costs.
+    #[arg(long, env = "BAILIWICK_GOAWAY_CHANCE", value_name = "CHANCE", value_parser = goaway_chance, default_value_t = 0.0)]
+    pub(crate) goaway_chance: f64,
+}
+
+/// What is written down of requests.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AuditFlags {
+    /// Which requests are written down, and how much of them: a Policy of audit.k8s.io/v1.
+    #[arg(long, env = "BAILIWICK_AUDIT_POLICY_FILE", value_name = "FILE", requires = "audit_log_path")]
+    pub(crate) audit_policy_file: Option<PathBuf>,
+    /// Where they are written down; `-` is the standard output.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_PATH", value_name = "FILE", requires = "audit_policy_file")]
+    pub(crate) audit_log_path: Option<PathBuf>,
+    /// Whether requests wait for the log.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_MODE", value_name = "MODE", value_enum, default_value_t = AuditLogMode::Blocking)]
+    pub(crate) audit_log_mode: AuditLogMode,
+    /// How they are written.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = AuditLogFormat::Json)]
+    pub(crate) audit_log_format: AuditLogFormat,
+    /// For how many days old files are kept. 0 is for ever.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_MAXAGE", value_name = "DAYS", default_value_t = 366)]
+    pub(crate) audit_log_maxage: u32,
+    /// How many old files are kept. 0 is all.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_MAXBACKUP", value_name = "NUMBER", default_value_t = 100)]
+    pub(crate) audit_log_maxbackup: usize,
+    /// How large a file gets before the next one begins, in megabytes. 0 is without bound.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_MAXSIZE", value_name = "MEGABYTES", default_value_t = 100)]
+    pub(crate) audit_log_maxsize: u32,
+    /// Compress old files.
+    #[arg(long, env = "BAILIWICK_AUDIT_LOG_COMPRESS")]
+    pub(crate) audit_log_compress: bool,
+}
+
+/// Whether requests wait for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuditLogMode {
+    /// They do not.
+    Batch,
+    /// They do, and go on if it cannot be written.
+    Blocking,
+    /// They do, and are refused if it cannot be written.
+    BlockingStrict,
+}
+
+/// How entries look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuditLogFormat {
+    /// One JSON object a line.
+    Json,
+}
+
+fn goaway_chance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(chance) if (0.0..=0.02).contains(&chance) => Ok(chance),
+        _ => Err("it can not be less than 0 or greater than 0.02".to_owned()),
+    }
 }
 
 /// What is logged.

@@ -6,11 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Authentication, Endpoints, Frontend, Health, HealthCheck, Server, ServerOptions, ServerParts, Unhealthy,
+    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, Server, ServerOptions,
+    ServerParts, Unhealthy,
 };
 use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, kinds};
-use bailiwick_storage::{Metrics, Store};
+use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
+
+use crate::audit::{self, AuditError};
+use crate::flags::{AuditFlags, LimitFlags};
 
 /// What the API is made of.
 pub(crate) struct Parts {
@@ -22,6 +26,9 @@ pub(crate) struct Parts {
     pub(crate) always_allow: AllowPaths,
     pub(crate) request_timeout: Duration,
     pub(crate) min_request_timeout: Duration,
+    pub(crate) limits: LimitFlags,
+    pub(crate) audit: AuditFlags,
+    pub(crate) metrics: Arc<Metrics>,
     /// Cancelled when the server is about to stop: from then on it is not ready, but serves.
     pub(crate) stopping: CancellationToken,
     /// Cancelled when it stops: from then on watches end.
@@ -35,6 +42,8 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 /// Whether the store answers.
@@ -43,7 +52,7 @@ struct StoreAnswers(Arc<Registry>);
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let kinds = kinds::all()?.into_iter().chain(kinds::host()?).collect();
-    let registry = Arc::new(Registry::start(parts.store, kinds, Metrics::default()).await?);
+    let registry = Arc::new(Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?);
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -54,17 +63,35 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         request_timeout: parts.request_timeout,
         min_watch_duration: parts.min_request_timeout,
         always_allow: parts.always_allow.clone(),
+        limits: limits(parts.limits),
+        goaway_chance: parts.limits.goaway_chance,
         ..ServerOptions::default()
     };
     let authorizers: Vec<Box<dyn Authorizer>> = vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow)];
+    let audit = audit::open(&parts.audit, &parts.metrics, &parts.clock)?;
     let parts_of_server = ServerParts {
         registry,
         health,
         authorizer: Arc::new(AuthorizerChain::new(authorizers)),
         clock: parts.clock,
         shutdown: parts.stopped,
+        audit,
+        metrics: parts.metrics,
     };
     Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.authentication))
+}
+
+fn limits(flags: LimitFlags) -> LimitOptions {
+    let bound = |number: usize| Some(number).filter(|number| *number > 0);
+    let (reads, writes) = (bound(flags.max_requests_inflight), bound(flags.max_mutating_requests_inflight));
+    LimitOptions {
+        reads,
+        writes,
+        watches: bound(flags.max_watches_inflight),
+        // As many as everyone else together.
+        privileged: reads.zip(writes).map(|(reads, writes)| reads + writes),
+        ..LimitOptions::default()
+    }
 }
 
 async fn end_readiness(health: Health, stopping: CancellationToken) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bailiwick_apiserver::{BindError, Frontend, Listener, ListenerOptions, Tls, TlsError, TlsFiles};
+use bailiwick_apiserver::{BindError, Frontend, Listener, ListenerOptions, Metrics, Tls, TlsError, TlsFiles};
 use bailiwick_registry::{AllowPathError, Clock, SystemClock};
 use bailiwick_storage::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -111,8 +111,9 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
-    let listener = Listener::bind(address, tls, options).await?;
-    let store = store::open(&flags.etcd, &folder.store()).await?;
+    let metrics = Arc::new(Metrics::default());
+    let listener = Listener::bind(address, tls, options).await?.counted_by(metrics.clone());
+    let store = store::open(&flags.etcd, &folder.store(), &metrics.storage).await?;
     let stop = Stop::default();
     let parts = Parts {
         store: store.clone(),
@@ -121,6 +122,9 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
         min_request_timeout: flags.time.min_request_timeout,
+        limits: flags.limits,
+        audit: flags.audit.clone(),
+        metrics,
         stopping: stop.stopping.clone(),
         stopped: stop.stopped.clone(),
     };

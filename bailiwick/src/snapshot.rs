@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, OpenError, SnapshotError, SnapshotSummary};
 
 use crate::data_folder::{DataFolder, DataFolderError};
@@ -30,7 +31,7 @@ pub(crate) async fn save(flags: SnapshotFlags) -> Result<(), SnapshotCommandErro
         return Err(SnapshotCommandError::NoStore(flags.data.data_dir));
     }
     let folder = DataFolder::take(&flags.data.data_dir)?;
-    let store = open_embedded(&folder.store()).await?;
+    let store = open_embedded(&folder.store(), Metrics::default()).await?;
     let summary = store.save_snapshot(&flags.file).await?;
     report::line(format!("saved {} to {}", describe(summary), flags.file.display()));
     Ok(())

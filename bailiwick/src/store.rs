@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bailiwick_storage::Store;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder, OpenError};
 use bailiwick_storage::etcd::{ClientCertificate, ConnectError, Etcd, EtcdOptions, Secret, TlsOptions};
+use bailiwick_storage::{Measured, Metrics, Store};
 
 use crate::flags::EtcdFlags;
 
@@ -23,21 +23,23 @@ pub(crate) enum StoreError {
 }
 
 /// Opens the store that the flags ask for.
-pub(crate) async fn open(flags: &EtcdFlags, folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
+pub(crate) async fn open(flags: &EtcdFlags, folder: &Path, metrics: &Metrics) -> Result<Arc<dyn Store>, StoreError> {
     if flags.etcd_servers.is_empty() {
-        return Ok(Arc::new(open_embedded(folder).await?));
+        let store = Arc::new(open_embedded(folder, metrics.clone()).await?);
+        return Ok(Arc::new(Measured::new(store, metrics.clone())));
     }
     let mut options = EtcdOptions::new(&flags.etcd_servers);
     // Kubernetes writes it with a `/` in front.
     options.root = flags.etcd_prefix.trim_start_matches('/').to_owned();
     options.tls = tls(flags)?;
-    Ok(Arc::new(Etcd::connect(options).await?))
+    let store = Arc::new(Etcd::connect(options).await?);
+    Ok(Arc::new(Measured::new(store, metrics.clone())))
 }
 
 /// Opens the store in a folder.
-pub(crate) async fn open_embedded(folder: &Path) -> Result<Embedded, OpenError> {
+pub(crate) async fn open_embedded(folder: &Path, metrics: Metrics) -> Result<Embedded, OpenError> {
     let folder = Folder::take(folder)?;
-    Embedded::open(EmbeddedOptions::new(Arc::new(folder))).await
+    Embedded::open(EmbeddedOptions { metrics, ..EmbeddedOptions::new(Arc::new(folder)) }).await
 }
 
 /// Waits until everything is written. Whoever else holds the store keeps it open, which is a mistake.

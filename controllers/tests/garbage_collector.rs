@@ -45,6 +45,8 @@ impl Site {
             authorizer: Arc::new(AllowGroup::MASTERS),
             clock: Arc::new(SystemClock),
             shutdown: CancellationToken::new(),
+            audit: None,
+            metrics: Arc::default(),
         };
         let server = Arc::new(Server::new(parts, &ServerOptions::default()));
         let user = User { name: "collector".into(), groups: vec!["system:masters".into()], ..User::default() };

@@ -46,34 +46,34 @@ impl ServedKind {
             Some(_) => self.check_typed(&object)?,
             None => self.check_type(&object)?,
         }
-        let unfit = |error: &dyn std::fmt::Display| Error::Unfit {
-            kind: self.gvk().kind.to_string(),
-            version: self.gvk().version.to_string(),
-            why: error.to_string(),
-        };
         let unknown = match self.host_type() {
-            Some(host_type) => host_type.accept(&mut object).map_err(|error| unfit(&error))?,
-            None => self.fit_to_schema(&mut object).map_err(|error| unfit(&error))?,
+            Some(host_type) => host_type.accept(&mut object).map_err(|error| self.unfit(&error))?,
+            None => self.fit_to_schema(&mut object)?,
         };
         let problems = problems(options);
-        let mut warnings = options.validation.apply(problems, &unknown).map_err(|error| unfit(&error))?;
+        let mut warnings = options.validation.apply(problems, &unknown).map_err(|error| self.unfit(&error))?;
         warnings.extend(merge_owners(&mut object));
         Ok(Accepted { object, warnings })
     }
 
     /// Makes an object what its schema says it is. Returns where the fields were that nobody knows.
-    fn fit_to_schema(&self, object: &mut Object) -> Result<Vec<String>, metadata::MetadataError> {
-        let mut unknown = metadata::coerce(object)?;
+    fn fit_to_schema(&self, object: &mut Object) -> Result<Vec<String>> {
+        let mut unknown = metadata::coerce(object).map_err(|error| self.unfit(&error))?;
         let schema = &self.version().schema;
         let mut value = Value::Object(std::mem::take(object.fields_mut()));
         unknown.extend(schema::prune(schema, &mut value));
         schema::drop_nulls(schema, &mut value);
-        unknown.extend(schema::coerce_embedded(schema, &mut value).map_err(|error| unfit(&error))?);
+        unknown.extend(schema::coerce_embedded(schema, &mut value).map_err(|error| self.unfit(&error))?);
         schema::default(schema, &mut value);
         if let Value::Object(fields) = value {
             *object.fields_mut() = fields;
         }
         Ok(unknown)
+    }
+
+    fn unfit(&self, error: &dyn std::fmt::Display) -> Error {
+        let (kind, version) = (self.gvk().kind.to_string(), self.gvk().version.to_string());
+        Error::Unfit { kind, version, why: error.to_string() }
     }
 
     /// Notes what is wrong with a new object.

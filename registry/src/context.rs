@@ -1,6 +1,7 @@
 //! What an operation knows beside its object: who asks, and what time it is.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bailiwick_machinery::format_rfc3339;
@@ -25,7 +26,13 @@ pub struct Ctx<'c> {
     pub user: &'c User,
     /// When.
     pub now: SystemTime,
+    /// What the audit log is to say about it, if there is one.
+    pub annotations: Option<&'c Annotations>,
 }
+
+/// What an operation adds to the audit log's entry of its request: words that the request itself does not show.
+#[derive(Debug, Default)]
+pub struct Annotations(Mutex<BTreeMap<String, String>>);
 
 /// What time it is. Injected, so that tests can say.
 pub trait Clock: Send + Sync + 'static {
@@ -49,6 +56,13 @@ impl Clock for SystemClock {
 // === impl Ctx ===
 
 impl Ctx<'_> {
+    /// Adds to the audit log's entry of the request; nothing where there is none.
+    pub fn annotate(&self, key: &str, value: impl Into<String>) {
+        if let Some(annotations) = self.annotations {
+            annotations.add(key, value);
+        }
+    }
+
     /// The time as objects state it: in whole seconds.
     pub fn timestamp(&self) -> String {
         format_rfc3339(self.seconds()).unwrap_or_default()
@@ -60,5 +74,20 @@ impl Ctx<'_> {
             Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
             Err(before) => -i64::try_from(before.duration().as_secs()).unwrap_or(i64::MAX),
         }
+    }
+}
+
+// === impl Annotations ===
+
+impl Annotations {
+    /// Adds one. The first value of a key counts: what has been said is not unsaid.
+    pub fn add(&self, key: &str, value: impl Into<String>) {
+        let mut annotations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        annotations.entry(key.to_owned()).or_insert_with(|| value.into());
+    }
+
+    /// All there are so far.
+    pub fn all(&self) -> BTreeMap<String, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

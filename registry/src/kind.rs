@@ -28,6 +28,7 @@ pub struct Kind {
     scope: Scope,
     name_rule: NameRule,
     status: bool,
+    secret_bearing: bool,
     versions: Vec<Version>,
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
@@ -167,6 +168,7 @@ impl Kind {
             scope,
             name_rule,
             status: false,
+            secret_bearing: false,
             versions: vec![stored],
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
@@ -207,6 +209,13 @@ impl Kind {
     #[must_use]
     pub fn with_unconditional_update(mut self) -> Self {
         self.habits.unconditional_update = true;
+        self
+    }
+
+    /// With objects that carry secrets: whatever is written down about requests for them, their content is not.
+    #[must_use]
+    pub fn secret_bearing(mut self) -> Self {
+        self.secret_bearing = true;
         self
     }
 
@@ -277,6 +286,11 @@ impl Kind {
     /// Whether an object can be replaced by someone who does not say which state of it they have seen.
     pub(crate) fn allows_unconditional_update(&self) -> bool {
         self.habits.unconditional_update
+    }
+
+    /// Whether its objects carry secrets.
+    pub fn is_secret_bearing(&self) -> bool {
+        self.secret_bearing
     }
 
     /// The versions it is served in; the first is the one it is stored in.

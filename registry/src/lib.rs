@@ -31,7 +31,7 @@ pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, Target as AuthorizationTarget,
 };
-pub use context::{Clock, Ctx, SystemClock, User};
+pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};

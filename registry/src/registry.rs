@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bailiwick_machinery::GroupVersion;
+use bailiwick_machinery::{GroupResource, GroupVersion};
 use bailiwick_storage::cache::{Cache, CacheOptions};
-use bailiwick_storage::{self as storage, Metrics, Store};
+use bailiwick_storage::{self as storage, At, Metrics, Store};
 
 use crate::admission::Admission;
 use crate::extract::Extract;
@@ -62,6 +62,17 @@ impl Registry {
 
     pub(crate) fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    /// How many objects there are of each kind, for those who watch over the server.
+    pub async fn object_counts(&self) -> storage::Result<Vec<(GroupResource, usize)>> {
+        let snapshot = self.cache.snapshot(At::Any).await?;
+        let count = |kind: &Arc<Kind>| {
+            let group = kind.versions().first()?.group_version.group.clone();
+            let resource = GroupResource::new(group, kind.names().plural.clone());
+            Some((resource, snapshot.count(kind.keys().all(), None)))
+        };
+        Ok(self.kinds.iter().filter_map(count).collect())
     }
 
     /// Asks the store whether it answers: what readiness depends on.

@@ -32,6 +32,11 @@ pub trait Subresource: Send + Sync + 'static {
         self.kind()
     }
 
+    /// Whether what it reads or writes carries secrets, such as tokens.
+    fn is_secret_bearing(&self) -> bool {
+        false
+    }
+
     /// What can be done with it, in order.
     fn verbs(&self) -> &'static [SubresourceVerb];
 

@@ -1,8 +1,10 @@
 //! What an operator can see of the store. The names are part of the interface; none has a label a client could choose.
 
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
@@ -15,7 +17,30 @@ pub(crate) type Level = Gauge<u64, AtomicU64>;
 pub struct Metrics {
     pub(crate) engine: EngineMetrics,
     pub(crate) cache: CacheMetrics,
+    calls: CallMetrics,
 }
+
+/// What is asked of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Revision,
+    Get,
+    List,
+    Commit,
+    Watch,
+    Compact,
+}
+
+/// How often each was asked, with which outcome, and how long it took.
+#[derive(Clone, Debug)]
+struct CallMetrics {
+    calls: Family<Labels, Counter>,
+    errors: Family<Labels, Counter>,
+    seconds: Family<Labels, Histogram, fn() -> Histogram>,
+}
+
+/// One label, of a closed set.
+type Labels = [(&'static str, &'static str); 1];
 
 /// What the embedded engine tells.
 #[derive(Clone, Debug)]
@@ -63,9 +88,63 @@ impl Default for EngineMetrics {
     }
 }
 
+impl Default for CallMetrics {
+    fn default() -> Self {
+        let seconds: fn() -> Histogram = || Histogram::new(CALL_SECONDS);
+        let calls = Self {
+            calls: Family::default(),
+            errors: Family::default(),
+            seconds: Family::new_with_constructor(seconds),
+        };
+        // All of them are there from the beginning: what does not occur is 0, not unknown.
+        for operation in Operation::ALL {
+            drop(calls.calls.get_or_create(&operation.labels()));
+            drop(calls.errors.get_or_create(&operation.labels()));
+            drop(calls.seconds.get_or_create(&operation.labels()));
+        }
+        calls
+    }
+}
+
+/// Kubernetes' own for the calls of etcd.
+const CALL_SECONDS: [f64; 23] = [
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
+    45.0, 60.0,
+];
+
+impl Operation {
+    const ALL: [Self; 6] = [Self::Revision, Self::Get, Self::List, Self::Commit, Self::Watch, Self::Compact];
+
+    fn labels(self) -> Labels {
+        let name = match self {
+            Self::Revision => "revision",
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Commit => "commit",
+            Self::Watch => "watch",
+            Self::Compact => "compact",
+        };
+        [("operation", name)]
+    }
+}
+
 impl Metrics {
-    /// Publishes the measurements under `bailiwick_storage_…`.
+    /// A call of the store has ended.
+    pub(crate) fn called(&self, operation: Operation, took: Duration, is_error: bool) {
+        let labels = operation.labels();
+        self.calls.calls.get_or_create(&labels).inc();
+        if is_error {
+            self.calls.errors.get_or_create(&labels).inc();
+        }
+        self.calls.seconds.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// Publishes the measurements under `bailiwick_storage_…`, and those of calls under the names of Kubernetes.
     pub fn register(&self, registry: &mut Registry) {
+        registry.register("etcd_requests", "Calls of the store", self.calls.calls.clone());
+        registry.register("etcd_request_errors", "Calls of the store that failed", self.calls.errors.clone());
+        let seconds = self.calls.seconds.clone();
+        registry.register_with_unit("etcd_request_duration", "Time of a call of the store", Unit::Seconds, seconds);
         let registry = registry.sub_registry_with_prefix("bailiwick_storage");
         self.engine.register(registry);
         self.cache.register(registry.sub_registry_with_prefix("cache"));

@@ -1,13 +1,16 @@
 //! An answer's body on its way: in pieces, so that progress shows, and counted as under way until its end.
 
+use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 
 use super::activity::InFlight;
+use super::handler::FinishBy;
 use super::stream::Progress;
 
 /// The largest piece that a stream is given at once: one frame. A client must make room for one in the time that a stall
@@ -22,6 +25,8 @@ pin_project_lite::pin_project! {
         // What was produced and not yet handed on.
         rest: Bytes,
         progress: Option<Arc<Progress>>,
+        finish_by: Option<FinishBy>,
+        is_begun: bool,
         _in_flight: InFlight,
     }
 }
@@ -30,22 +35,39 @@ pin_project_lite::pin_project! {
 
 impl<B> Answer<B> {
     pub(super) fn new(body: Option<B>, in_flight: InFlight, progress: Option<Arc<Progress>>) -> Self {
-        Self { body, rest: Bytes::new(), progress, _in_flight: in_flight }
+        Self { body, rest: Bytes::new(), progress, finish_by: None, is_begun: false, _in_flight: in_flight }
+    }
+
+    /// Until when the client must have taken it.
+    pub(super) fn finish_by(mut self, finish_by: Option<FinishBy>) -> Self {
+        self.finish_by = finish_by;
+        self
     }
 }
 
-impl<B: Body<Data = Bytes>> Body for Answer<B> {
-    type Data = Bytes;
-    type Error = B::Error;
+/// The client has not taken its answer in time.
+#[derive(Debug, thiserror::Error)]
+#[error("the client did not take the answer in time")]
+struct TooSlow;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+impl<B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>> Body for Answer<B> {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.project();
         if let Some(progress) = this.progress {
             progress.asked();
         }
+        let is_begun = this.is_begun;
+        if *is_begun && this.finish_by.is_some_and(|by| Instant::now() > by.0) {
+            return Poll::Ready(Some(Err(TooSlow.into())));
+        }
+        // Looking at the clock costs more than a small answer, which is one piece.
+        *is_begun = true;
         if this.rest.is_empty() {
             let Some(body) = this.body.as_pin_mut() else { return Poll::Ready(None) };
-            match ready!(body.poll_frame(cx)).transpose()?.map(Frame::into_data) {
+            match ready!(body.poll_frame(cx)).transpose().map_err(Into::into)?.map(Frame::into_data) {
                 None => return Poll::Ready(None),
                 Some(Ok(data)) => *this.rest = data,
                 Some(Err(frame)) => return Poll::Ready(Some(Ok(frame))),

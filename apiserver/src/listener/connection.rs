@@ -25,11 +25,13 @@ use tokio_util::task::TaskTracker;
 
 use super::activity::{Activity, InFlight, Then};
 use super::answer::Answer;
-use super::handler::{CloseConnection, Handler};
+use super::handler::{CloseConnection, FinishBy, Handler};
 use super::options::ListenerOptions;
 use super::peer::Peer;
 use super::socket::{Noting, StallGuard};
 use super::stream::{Progress, StreamExecutor};
+use crate::audit::Source;
+use crate::metrics::Metrics;
 use crate::tls::Tls;
 
 /// What someone who speaks HTTP to a port that speaks HTTPS is told, in Go's words.
@@ -41,6 +43,7 @@ pub(super) struct Shared<H> {
     pub(super) handler: H,
     pub(super) tls: Arc<Tls>,
     pub(super) options: ListenerOptions,
+    pub(super) metrics: Arc<Metrics>,
     /// Everything that runs for a connection.
     pub(super) tasks: TaskTracker,
     /// No more requests are wanted.
@@ -90,7 +93,9 @@ async fn converse<H: Handler>(
     let shaking = timeout(shared.options.handshake_timeout, handshake(&shared, socket));
     // Who has not even introduced itself loses nothing.
     let Some(outcome) = shared.closing.run_until_cancelled(shaking).await else { return Ok(()) };
-    let stream = outcome.map_err(|_elapsed| ConnectionError::HandshakeTimeout)??;
+    let stream = outcome.unwrap_or(Err(ConnectionError::HandshakeTimeout)).inspect_err(|_| {
+        shared.metrics.tls_handshake_errors.add(1);
+    })?;
 
     let session = stream.get_ref().1;
     let certificates = session.peer_certificates().unwrap_or_default();
@@ -169,7 +174,7 @@ impl<H: Handler> Connection<H> {
         async move { Ok(connection.answer_counted(request, in_flight).await) }
     }
 
-    async fn answer_counted(&self, request: Request<Incoming>, in_flight: InFlight) -> Response<Answer<H::Body>> {
+    async fn answer_counted(&self, mut request: Request<Incoming>, in_flight: InFlight) -> Response<Answer<H::Body>> {
         let version = request.version();
         let progress = Progress::of_this_stream();
         // HTTP/2 bounds their bytes only.
@@ -178,8 +183,10 @@ impl<H: Handler> Connection<H> {
             *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             return response;
         }
-        let response = self.shared.handler.handle(request, &self.peer).await;
-        let mut response = response.map(|body| Answer::new(Some(body), in_flight, progress));
+        request.extensions_mut().insert(Source { address: self.peer.address().ip(), is_front_proxy: false });
+        let mut response = self.shared.handler.handle(request, &self.peer).await;
+        let finish_by = response.extensions_mut().remove::<FinishBy>();
+        let mut response = response.map(|body| Answer::new(Some(body), in_flight, progress).finish_by(finish_by));
         if response.extensions_mut().remove::<CloseConnection>().is_some() {
             if version <= Version::HTTP_11 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
 use super::peer::Peer;
 
@@ -39,3 +40,7 @@ impl<H: Handler> Handler for Arc<H> {
 /// that it does not know to come back with a new connection, so that HTTP/2 gives them no cheaper attack.
 #[derive(Clone, Copy, Debug)]
 pub struct CloseConnection;
+
+/// In the extensions of a response: when its client must have taken all of it. What is left then is not sent.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishBy(pub Instant);

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct ListenerOptions {
     /// How many connections may be open. Beyond that, new ones wait in the system's queue.
     pub max_connections: usize,
+    /// How many of them may come from one address. Beyond that, new ones are closed.
+    pub max_connections_per_address: usize,
     /// How long a TLS handshake may take.
     pub handshake_timeout: Duration,
     /// How long a client may take to send the head of a request once it has begun to, and to send its first request.
@@ -54,6 +56,7 @@ impl Default for ListenerOptions {
     fn default() -> Self {
         Self {
             max_connections: 20_000,
+            max_connections_per_address: 15_000,
             handshake_timeout: Duration::from_secs(10),
             header_read_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(90),

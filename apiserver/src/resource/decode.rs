@@ -41,6 +41,9 @@ impl Call<'_> {
         let decoded = decode::decode(media_type, self.body).and_then(decode::Decoded::into_object);
         let (mut object, duplicates) = decoded.map_err(|error| undecodable(gvk, &error, self.body))?;
         check_kind(&mut object, gvk, self.body)?;
+        if let Some(trail) = self.trail {
+            trail.request_object(&object);
+        }
         let problems = decode::problems(&duplicates);
         Ok((object, WriteOptions { dry_run, validation, problems, tracking }))
     }

@@ -71,6 +71,9 @@ impl Call<'_> {
                 decoded.map_err(|error| bad_request(no_type(error)))?.value
             }
         };
+        if let Some(trail) = self.trail {
+            trail.request_value(|| Some(value.clone()));
+        }
         query.options(Some(&value))
     }
 }

@@ -9,6 +9,7 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
 use super::{Answer, Call, refuse, with_warnings};
+use crate::audit;
 use crate::form::{Subject, text};
 use crate::options::{PatchKind, PatchQuery};
 use crate::respond;
@@ -36,6 +37,9 @@ impl Call<'_> {
         let patch_type = patch_type(text(self.headers, CONTENT_TYPE), accepted)
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
         self.check_named()?;
+        if let Some(trail) = self.trail {
+            trail.request_value(|| audit::sent(patch_type, self.body));
+        }
         if patch_type == APPLY {
             return self.apply(kind, part, query).await;
         }

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use super::get::at;
 use super::{Answer, Call, refuse};
 use crate::body::Body;
 use crate::form::{Form, Subject};
+use crate::metrics::{RequestMetrics, WatchMetrics};
 use crate::options::{WatchOptions, WatchStart};
 use crate::respond;
 
@@ -48,6 +50,8 @@ pub(crate) struct Watches {
     pub(crate) bookmark_every: Duration,
     /// Spreads the ends of watches that began together.
     pub(crate) begun: AtomicUsize,
+    /// Counts what they send.
+    pub(crate) metrics: Arc<RequestMetrics>,
 }
 
 /// A stream of events.
@@ -92,6 +96,7 @@ struct Encoder {
     kind: ServedKind,
     /// Whether the next table shows what its columns are.
     headers: Headers,
+    metrics: Arc<WatchMetrics>,
 }
 
 /// What a stream waits for.
@@ -113,7 +118,8 @@ impl Call<'_> {
             WatchStart::Now { freshness } => (WatchFrom::Now(at(freshness)), false),
             WatchStart::After(revision) => (WatchFrom::After(revision), false),
         };
-        let encoder = Encoder { form, kind: kind.clone(), headers: Headers::Shown };
+        let metrics = self.watches.metrics.watch(kind);
+        let encoder = Encoder { form, kind: kind.clone(), headers: Headers::Shown, metrics };
         let content_type = encoder.content_type();
         let body = match self.registry.watch(kind, self.namespace(), selection, from).await {
             // A client that cannot begin here learns it as it would have later.
@@ -288,15 +294,18 @@ impl Encoder {
     }
 
     fn event(&mut self, out: &mut Vec<u8>, event_type: EventType, object: &Encoded) -> Result<(), Box<Status>> {
+        let before = out.len();
         if self.form.is_as_stored() {
             out.extend_from_slice(event_type.json_head());
             out.extend_from_slice(self.kind.head());
             out.extend_from_slice(object.as_bytes());
             out.extend_from_slice(JSON_TAIL);
-            return Ok(());
+        } else {
+            let object = respond::read(&self.kind, object)?;
+            self.object_event(out, event_type, &object)?;
         }
-        let object = respond::read(&self.kind, object)?;
-        self.object_event(out, event_type, &object)
+        self.metrics.sent(out.len() - before);
+        Ok(())
     }
 
     fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_events_end: bool) -> Result<(), Box<Status>> {

@@ -4,10 +4,10 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Body, Health, Impersonated, Server, ServerOptions, ServerParts};
+use bailiwick_apiserver::{Audit, Body, Health, Impersonated, Metrics, Server, ServerOptions, ServerParts};
 use bailiwick_registry::{AllowGroup, Authorizer, Kind, Registry, SystemClock, User, kinds};
+use bailiwick_storage::Store;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
-use bailiwick_storage::{Metrics, Store};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -26,6 +26,15 @@ pub(crate) struct Site {
     folder: TempDir,
 }
 
+/// What a server is made of, where it matters.
+pub(crate) struct Wiring {
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) options: ServerOptions,
+}
+
 /// An answer that was read to its end.
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -35,65 +44,65 @@ pub(crate) struct Answer {
     pub(crate) impersonated: Option<Impersonated>,
 }
 
-/// What is special about a server.
-struct Setup {
-    kinds: Vec<Kind>,
-    options: ServerOptions,
-    authorizer: Arc<dyn Authorizer>,
-}
-
-impl Default for Setup {
+impl Default for Wiring {
     fn default() -> Self {
-        let authorizer = Arc::new(AllowGroup::MASTERS);
-        Self { kinds: kinds::all().unwrap(), options: ServerOptions::default(), authorizer }
+        Self {
+            kinds: kinds::all().unwrap(),
+            authorizer: Arc::new(AllowGroup::MASTERS),
+            audit: None,
+            metrics: Arc::default(),
+            options: ServerOptions::default(),
+        }
     }
 }
 
 impl Site {
     pub(crate) async fn open() -> Self {
-        Self::start(Setup::default()).await
+        Self::wired(Wiring::default()).await
     }
 
     /// With kinds of Kubernetes' own beside ours.
     pub(crate) async fn standalone() -> Self {
         let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
-        Self::start(Setup { kinds, ..Setup::default() }).await
+        Self::wired(Wiring { kinds, ..Wiring::default() }).await
     }
 
     pub(crate) async fn with(options: ServerOptions) -> Self {
-        Self::start(Setup { options, ..Setup::default() }).await
+        Self::wired(Wiring { options, ..Wiring::default() }).await
     }
 
     /// A server where this one says who may what.
     pub(crate) async fn of(authorizer: Arc<dyn Authorizer>) -> Self {
-        Self::start(Setup { authorizer, ..Setup::default() }).await
+        Self::wired(Wiring { authorizer, ..Wiring::default() }).await
     }
 
-    async fn start(setup: Setup) -> Self {
+    pub(crate) async fn wired(wiring: Wiring) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        Self::over(store, folder, setup).await
+        Self::over(store, folder, wiring).await
     }
 
     /// The same, later: nothing is known any more of what was before now.
     pub(crate) async fn without_a_past(self) -> Self {
         let now = self.store.revision().await.unwrap();
         self.store.compact(now).await.unwrap();
-        Self::over(self.store, self.folder, Setup::default()).await
+        Self::over(self.store, self.folder, Wiring::default()).await
     }
 
-    async fn over(store: Arc<dyn Store>, folder: TempDir, setup: Setup) -> Self {
-        let registry = Registry::start(store.clone(), setup.kinds, Metrics::default()).await.unwrap();
+    async fn over(store: Arc<dyn Store>, folder: TempDir, wiring: Wiring) -> Self {
+        let registry = Registry::start(store.clone(), wiring.kinds, wiring.metrics.storage.clone()).await.unwrap();
         let shutdown = CancellationToken::new();
         let parts = ServerParts {
             registry: Arc::new(registry),
             health: Health::new(),
-            authorizer: setup.authorizer,
+            authorizer: wiring.authorizer,
             clock: Arc::new(SystemClock),
             shutdown: shutdown.clone(),
+            audit: wiring.audit,
+            metrics: wiring.metrics,
         };
-        Self { server: Server::new(parts, &setup.options), shutdown, store, folder }
+        Self { server: Server::new(parts, &wiring.options), shutdown, store, folder }
     }
 
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Response<Body> {
@@ -150,6 +159,13 @@ impl Site {
 
     pub(crate) async fn delete(&self, target: &str) -> Answer {
         self.ask("DELETE", target, &[], "").await
+    }
+
+    /// The text at `/metrics`.
+    pub(crate) async fn metrics(&self, accept: &str) -> String {
+        let answer = self.ask("GET", "/metrics", &[("accept", accept)], "").await;
+        assert_eq!(answer.code, 200, "{}", answer.text());
+        answer.text()
     }
 
     /// Makes a claim and returns it.

@@ -75,6 +75,8 @@ impl Running {
                 authorizer: Arc::new(Telling),
                 clock: Arc::new(SystemClock),
                 shutdown: stop.clone(),
+                audit: None,
+                metrics: Arc::default(),
             },
             &ServerOptions::default(),
         );

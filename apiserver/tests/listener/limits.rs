@@ -105,6 +105,29 @@ async fn the_number_of_connections_is_bounded() {
     text(requests.send_request(get("/")).await).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_does_not_take_all_connections() {
+    let options = ListenerOptions { max_connections: 3, max_connections_per_address: 2, ..patient() };
+    let server = Server::start(options).await;
+    let (first, _second) = (server.dial(&Dial::http1()).await.unwrap(), server.dial(&Dial::http1()).await.unwrap());
+    for _ in 0..10 {
+        assert!(server.dial(&Dial::http1()).await.is_err(), "the address has its share");
+    }
+    drop(first);
+    let dialing = async {
+        loop {
+            // The server notices the end a moment later.
+            match server.dial(&Dial::http1()).await {
+                Ok(stream) => return stream,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    let third = tokio::time::timeout(PATIENCE, dialing).await.unwrap();
+    let (mut requests, _connection) = http1_on(third).await;
+    text(requests.send_request(get("/")).await).await;
+}
+
 /// The statuses over HTTP/1 and HTTP/2.
 async fn both(server: &Server, request: impl Fn() -> Request<Empty<Bytes>>) -> [u16; 2] {
     let (mut http1, _connection1) = server.http1().await;

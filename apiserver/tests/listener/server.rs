@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bailiwick_apiserver::{CloseConnection, Handler, Listener, ListenerOptions, Peer, Tls, TlsFiles};
+use bailiwick_apiserver::{CloseConnection, FinishBy, Handler, Listener, ListenerOptions, Peer, Tls, TlsFiles};
 use bailiwick_test_host::pki::{Authority, Identity};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -18,6 +18,7 @@ use http_body_util::{BodyExt, Full, channel::Channel};
 use hyper::body::{Body, Frame, Incoming};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// A time that a test can afford to wait for, and that no scheduler makes longer by much.
@@ -148,6 +149,12 @@ impl Handler for Misbehaving {
             "/endless" => {
                 self.0.endless_bodies.fetch_add(1, Ordering::SeqCst);
                 Response::new(Endless(self.0.clone()).boxed_unsync())
+            }
+            "/endless-for-a-while" => {
+                self.0.endless_bodies.fetch_add(1, Ordering::SeqCst);
+                let mut response = Response::new(Endless(self.0.clone()).boxed_unsync());
+                response.extensions_mut().insert(FinishBy(Instant::now() + SHORT));
+                response
             }
             "/pauses" => {
                 let (mut sender, body) = Channel::<Bytes, Infallible>::new(1);

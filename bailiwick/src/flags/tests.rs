@@ -63,6 +63,13 @@ fn what_cannot_be_is_refused() {
         (&["--etcd-servers="], "--etcd-servers"),
         (&["--logging-format=xml"], "text, json"),
         (&["--secure-prt=1"], "--secure-port"),
+        (&["--goaway-chance=0.03"], "can not be less than 0 or greater than 0.02"),
+        (&["--goaway-chance=-1"], "--goaway-chance"),
+        (&["--audit-log-path=-"], "--audit-policy-file"),
+        (&["--audit-policy-file=x"], "--audit-log-path"),
+        (&["--audit-policy-file=x", "--audit-log-path=-", "--audit-log-mode=x"], "batch, blocking, blocking-strict"),
+        (&["--audit-log-format=legacy"], "json"),
+        (&["--max-requests-inflight=-1"], "--max-requests-inflight"),
     ] {
         let error = serve(arguments).unwrap_err();
         assert!(error.contains(expected), "{arguments:?}: {error}");

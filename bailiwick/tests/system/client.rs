@@ -92,6 +92,10 @@ impl Endpoint {
         Self { address: server.address(), http1: connector(b"http/1.1"), http2: connector(b"h2") }
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) async fn connect(&self) -> Result<Client, Unanswered> {
         self.connect_with(None).await
     }
@@ -118,6 +122,12 @@ impl Endpoint {
     pub(crate) async fn raw(&self) -> Result<TlsStream<TcpStream>, Unanswered> {
         let stream = TcpStream::connect(self.address).await.map_err(Unanswered::new)?;
         handshake(&self.http1, self.address, stream).await
+    }
+
+    /// The same, and the server takes it for HTTP/2.
+    pub(crate) async fn raw_http2(&self) -> Result<TlsStream<TcpStream>, Unanswered> {
+        let stream = TcpStream::connect(self.address).await.map_err(Unanswered::new)?;
+        handshake(&self.http2, self.address, stream).await
     }
 }
 
@@ -152,6 +162,11 @@ async fn handshake(
 // === impl Client ===
 
 impl Client {
+    /// Whether the server takes more requests here.
+    pub(crate) async fn is_open(&self) -> bool {
+        self.sender.clone().ready().await.is_ok()
+    }
+
     /// Sends a request, and gives the answer once its head is there.
     pub(crate) async fn open(&self, mut request: Request<Outgoing>) -> Result<Response<Incoming>, Unanswered> {
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();

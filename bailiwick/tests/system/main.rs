@@ -15,6 +15,7 @@ mod follower;
 mod history;
 mod kubectl;
 mod memory;
+mod pressure;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;

@@ -118,7 +118,7 @@ impl World {
     }
 
     pub(super) fn ctx(&self) -> Ctx<'_> {
-        Ctx { user: &self.user, now: now() }
+        Ctx { user: &self.user, now: now(), annotations: None }
     }
 
     pub(super) fn kind(&self, group: &'static str, version: &'static str, plural: &str) -> &ServedKind {

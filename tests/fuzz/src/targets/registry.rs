@@ -57,7 +57,7 @@ impl Site {
     /// From the making of an object to its end.
     async fn live(&self, kind: &ServedKind, mut object: Object) {
         object.set_gvk(kind.gvk());
-        let ctx = Ctx { user: &self.user, now: UNIX_EPOCH + Duration::from_secs(1_000_000_000) };
+        let ctx = Ctx { user: &self.user, now: UNIX_EPOCH + Duration::from_secs(1_000_000_000), annotations: None };
         let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
         let mut accepted = match kind.accept(object, &options) {
             Ok(accepted) => accepted,
