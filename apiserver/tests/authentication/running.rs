@@ -1,5 +1,6 @@
 //! A server behind a listener, which tells everyone who they are and lets nobody do anything.
 
+use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -46,8 +48,10 @@ pub(crate) struct Running {
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
     pub(crate) text: String,
-    /// Whether the connection goes on.
-    pub(crate) stays: bool,
+    /// It ends when the server ends it.
+    connection: JoinHandle<Result<(), hyper::Error>>,
+    /// What keeps the client's side open.
+    _sender: Box<dyn Any + Send>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,28 +136,15 @@ impl Running {
         match protocol {
             Protocol::Http1 => {
                 let (mut sender, connection) = http1::handshake(stream).await?;
-                let task = tokio::spawn(connection);
+                let connection = tokio::spawn(connection);
                 let response = sender.send_request(request).await?;
-                let closes = response.headers().get("connection").is_some_and(|value| value == "close");
-                let answer = Answer::read(response, !closes).await?;
-                drop(sender);
-                task.abort();
-                Ok(answer)
+                Ok(Answer::read(response, connection, Box::new(sender)).await?)
             }
             Protocol::Http2 => {
                 let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
-                let task = tokio::spawn(connection);
-                let mut answer = Answer::read(sender.send_request(request).await?, true).await?;
-                // The server says that it goes away right behind its answer.
-                for _ in 0..20 {
-                    answer.stays = !sender.is_closed() && sender.ready().await.is_ok();
-                    if !answer.stays {
-                        break;
-                    }
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-                task.abort();
-                Ok(answer)
+                let connection = tokio::spawn(connection);
+                let response = sender.send_request(request).await?;
+                Ok(Answer::read(response, connection, Box::new(sender)).await?)
             }
         }
     }
@@ -162,10 +153,19 @@ impl Running {
 // === impl Answer ===
 
 impl Answer {
-    async fn read(response: http::Response<hyper::body::Incoming>, stays: bool) -> Result<Self, hyper::Error> {
+    async fn read(
+        response: http::Response<hyper::body::Incoming>,
+        connection: JoinHandle<Result<(), hyper::Error>>,
+        sender: Box<dyn Any + Send>,
+    ) -> Result<Self, hyper::Error> {
         let code = response.status();
         let body = response.into_body().collect().await?.to_bytes();
-        Ok(Self { code, text: String::from_utf8_lossy(&body).into_owned(), stays })
+        Ok(Self { code, text: String::from_utf8_lossy(&body).into_owned(), connection, _sender: sender })
+    }
+
+    /// Whether the server ends the connection behind its answer.
+    pub(crate) async fn closes(mut self, within: Duration) -> bool {
+        tokio::time::timeout(within, &mut self.connection).await.is_ok()
     }
 
     /// Who the server took the client for: name and groups.
@@ -177,6 +177,12 @@ impl Answer {
             }
             code => code.as_str().to_owned(),
         }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.connection.abort();
     }
 }
 
