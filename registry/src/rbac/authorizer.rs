@@ -45,8 +45,9 @@ impl Policy {
                     reason = Some(format!("RBAC: allowed by {grant}"));
                     return ControlFlow::Break(());
                 }
-                Ok(_) => {}
-                Err(error) => errors.push(error),
+                // Each is told once, and many bindings refer to the same role.
+                Err(error) if !errors.contains(&error) => errors.push(error),
+                Ok(_) | Err(_) => {}
             }
             ControlFlow::Continue(())
         });
