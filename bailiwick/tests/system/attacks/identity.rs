@@ -101,7 +101,8 @@ async fn a_stranger() {
         (object(NAMESPACE, NAME), &[("impersonate-user", "admin"), ("impersonate-group", "system:masters")], 401),
         ("/livez".to_owned(), &[], 200),
         ("/livez/etcd".to_owned(), &[], 401),
-        ("/healthz".to_owned(), &[], 401),
+        // Whoever asks for health without a name is the anonymous user, who may not be allowed to.
+        ("/healthz".to_owned(), &[], 403),
         ("/version".to_owned(), &[], 401),
         ("/version".to_owned(), &[AS_ALICE], 401),
         ("/".to_owned(), &[], 401),
