@@ -22,6 +22,7 @@ pub(crate) fn of(error: &Error) -> Status {
         }
         Error::NoUniqueName { resource, name } => Status::no_unique_name(resource, name),
         Error::Conflict { resource, name, why } => Status::conflict(resource, name, why),
+        Error::Forbidden { resource, name, why } => Status::forbidden(resource, name, why),
         Error::Modified { resource, name } => Status::modified(resource, name),
         Error::Invalid { kind, name, errors } => Status::invalid(kind, name, errors),
         Error::Unfit { .. } => Status::bad_request(error.to_string()),

@@ -48,6 +48,16 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// The object is one that nobody may treat like this.
+    #[error("{resource} \"{name}\" is forbidden: {why}")]
+    Forbidden {
+        /// Its resource.
+        resource: GroupResource,
+        /// Its name.
+        name: String,
+        /// What must not be done.
+        why: String,
+    },
     /// The object was changed since the client read it.
     #[error("{resource} \"{name}\" has been modified")]
     Modified {

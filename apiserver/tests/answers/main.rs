@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
 mod host;
+mod host_kinds;
 mod lists;
 mod objects;
 mod openapi;

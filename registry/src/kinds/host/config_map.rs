@@ -22,7 +22,7 @@ const IMMUTABLE: &str = "immutable";
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::host::<ConfigMap>(Scope::Namespaced, NameRule::DnsSubdomain)?;
     let data = Column::new("Data", ColumnType::String, description(&kind, DATA));
-    let columns = || Columns::named().with(data.clone(), count).with_age();
+    let columns = || Columns::named().with(data.clone(), count).with_age_as_text();
     Ok(kind.short_names(&["cm"]).with_unconditional_update().columns(columns).strategy(Rules))
 }
 
@@ -50,7 +50,7 @@ impl Strategy for Rules {
             total += decoded_length(value);
         }
         if total > MAX_BYTES {
-            errors.push(FieldError::too_long(FieldPath::root(), MAX_BYTES));
+            errors.push(FieldError::too_long(FieldPath::new("[]"), MAX_BYTES));
         }
     }
 

@@ -22,7 +22,11 @@ fn hide(table: &mut Value, dates: &mut Vec<usize>) {
     if let Some(columns) =
         table.get("columnDefinitions").and_then(Value::as_array).filter(|columns| !columns.is_empty())
     {
-        *dates = columns.iter().enumerate().filter(|(_, column)| column["type"] == "date").map(|(i, _)| i).collect();
+        // Built-in kinds say that their ages are texts.
+        let is_date = |column: &Value| {
+            column["type"] == "date" || ["Age", "Last Seen", "First Seen"].iter().any(|name| column["name"] == *name)
+        };
+        *dates = columns.iter().enumerate().filter(|(_, column)| is_date(column)).map(|(i, _)| i).collect();
     }
     // Indexing a value that may be changed would add what is not there.
     for row in table.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
