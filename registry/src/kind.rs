@@ -28,6 +28,8 @@ pub struct Kind {
     scope: Scope,
     name_rule: NameRule,
     status: bool,
+    /// What is written on its own beside the status.
+    parts: Vec<&'static str>,
     versions: Vec<Version>,
     /// For each version, which fields are stored under other names.
     renamed: Vec<Renamed>,
@@ -179,6 +181,7 @@ impl Kind {
             scope,
             name_rule,
             status: false,
+            parts: Vec::new(),
             versions: vec![stored],
             renamed: vec![&[]],
             strategy: Arc::new(SchemaOnly),
@@ -213,6 +216,14 @@ impl Kind {
     #[must_use]
     pub fn with_status(mut self) -> Self {
         self.status = true;
+        self
+    }
+
+    /// With a way to write all but the status by rules of its own: [`Part::Own`](crate::Part::Own) of this name. Who serves
+    /// it is a [`Subresource`].
+    #[must_use]
+    pub fn with_part(mut self, name: &'static str) -> Self {
+        self.parts.push(name);
         self
     }
 
@@ -526,6 +537,7 @@ fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldMan
     let manager = others.fold(FieldManager::new(gvk.clone(), &own.schema), |manager, other| {
         manager.with_version(other.group_version.clone(), &other.schema)
     });
+    let manager = manager.with_parts(&kind.parts);
     let manager = match (kind.status, kind.habits.typed) {
         (false, _) => manager,
         (true, false) => manager.with_status(),

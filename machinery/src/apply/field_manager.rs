@@ -24,6 +24,8 @@ pub struct FieldManager {
     versions: Versions,
     /// What an object is that says nothing.
     empty: Object,
+    /// Subresources through which all but the status is written.
+    parts: Vec<&'static str>,
     /// What a write of the object itself does not change, by version: only in its own.
     main_reset: BTreeMap<String, FieldSet>,
     /// What a write of the status does not change, by version.
@@ -82,6 +84,7 @@ impl FieldManager {
             versions: Versions::new(version, Type::of_kind(schema)),
             gvk,
             empty: Object::default(),
+            parts: Vec::new(),
             main_reset: BTreeMap::new(),
             status_reset: BTreeMap::new(),
         }
@@ -112,6 +115,13 @@ impl FieldManager {
         for reset in self.status_reset.values_mut() {
             *reset = std::mem::take(reset).difference(&metadata);
         }
+        self
+    }
+
+    /// With subresources through which all but the status is written.
+    #[must_use]
+    pub fn with_parts(mut self, names: &[&'static str]) -> Self {
+        self.parts = names.to_vec();
         self
     }
 
@@ -262,7 +272,8 @@ impl FieldManager {
         let reset = match subresource {
             "" => Some(&self.main_reset),
             "status" => Some(&self.status_reset),
-            _ => Some(&self.main_reset),
+            part if self.parts.contains(&part) => Some(&self.main_reset),
+            _ => None,
         };
         Ownership { versions: &self.versions, api_version: &self.api_version, reset }
     }

@@ -39,6 +39,7 @@ pub(super) fn kind() -> Result<Kind, KindError> {
     Ok(kind
         .short_names(&["ns"])
         .with_status()
+        .with_part(FINALIZE)
         .with_unconditional_update()
         .with_deleted_told()
         .without_delete_collection()
