@@ -4,6 +4,7 @@
 
 mod compatibility;
 mod documents;
+mod host;
 mod openapi;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
