@@ -153,7 +153,7 @@ fn resources(kind: &ServedKind) -> Vec<ApiResource> {
         singular_name: names.singular.to_string(),
         namespaced,
         kind: names.kind.to_string(),
-        verbs: owned(&VERBS),
+        verbs: verbs(kind),
         short_names: owned(&names.short_names),
         categories: owned(&names.categories),
         storage_version_hash: kind.kind().stored_gvk().map(|stored| storage_version_hash(&stored)).unwrap_or_default(),
@@ -179,11 +179,16 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
             KindScope::Cluster => Scope::Cluster,
         },
         singular_resource: names.singular.to_string(),
-        verbs: owned(&VERBS),
+        verbs: verbs(kind),
         short_names: owned(&names.short_names),
         categories: owned(&names.categories),
         subresources: below.collect(),
     }
+}
+
+fn verbs(kind: &ServedKind) -> Vec<String> {
+    let offered = |verb: &str| verb != "deletecollection" || kind.kind().allows_delete_collection();
+    VERBS.iter().filter(|verb| offered(verb)).map(|verb| (*verb).to_owned()).collect()
 }
 
 /// The subresources of a kind, by name.

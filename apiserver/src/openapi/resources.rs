@@ -3,6 +3,9 @@
 use bailiwick_machinery::openapi::{Resource, Subresource, Verb};
 use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb};
 
+/// All verbs but the one that removes many objects at once.
+const ONE_BY_ONE: [Verb; 6] = [Verb::Create, Verb::Delete, Verb::Get, Verb::List, Verb::Patch, Verb::Update];
+
 /// All kinds in all their versions.
 pub(super) fn resources(served: &[ServedKind]) -> Vec<Resource<'_>> {
     served.iter().map(resource).collect()
@@ -16,7 +19,7 @@ fn resource(kind: &ServedKind) -> Resource<'_> {
         list_kind: &names.list_kind,
         plural: &names.plural,
         scope: kind.kind().scope(),
-        verbs: &Verb::ALL,
+        verbs: if kind.kind().allows_delete_collection() { &Verb::ALL } else { &ONE_BY_ONE },
         schema: &version.schema,
         typed: kind.host_type().is_some(),
         selectable_fields: version.selectable.iter().map(SelectableField::name).collect(),
