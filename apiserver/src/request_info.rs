@@ -144,6 +144,11 @@ impl RequestInfo {
         self.piece(&self.namespace)
     }
 
+    /// Whether it is about a namespace itself, rather than about something in one.
+    pub fn is_namespace_itself(&self) -> bool {
+        !self.namespace.is_empty() && self.namespace == self.name
+    }
+
     /// The resource's plural name.
     pub fn resource(&self) -> &str {
         self.piece(&self.resource)

@@ -66,8 +66,7 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
     let kind = registry.find(&GroupVersion::new(group, version), info.resource())?;
     let across = matches!(info.verb(), Verb::List | Verb::Watch);
     let in_scope = match kind.kind().scope() {
-        // A namespace counts as being in itself.
-        Scope::Cluster => info.namespace().is_empty() || info.namespace() == info.name(),
+        Scope::Cluster => info.namespace().is_empty() || info.is_namespace_itself(),
         Scope::Namespaced => !info.namespace().is_empty() || across,
     };
     if !in_scope {

@@ -54,6 +54,8 @@ pub struct Resource<'a> {
     pub schema: &'a Schema,
     /// Whether it is one of Kubernetes' own kinds: they have protobuf, and patches that know their Go types.
     pub typed: bool,
+    /// Whether who deletes an object is told what it was, rather than that it is gone.
+    pub tells_deleted: bool,
     /// Fields by which objects can be selected, beside their names.
     pub selectable_fields: Vec<&'a str>,
     /// What can be reached below an object; the status is one of them.

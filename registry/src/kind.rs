@@ -372,7 +372,7 @@ impl Kind {
     }
 
     /// Whether who removes an object is told what it was.
-    pub(crate) fn tells_deleted(&self) -> bool {
+    pub fn tells_deleted(&self) -> bool {
         self.habits.tells_deleted
     }
 

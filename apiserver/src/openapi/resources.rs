@@ -22,6 +22,7 @@ fn resource(kind: &ServedKind) -> Resource<'_> {
         verbs: if kind.kind().allows_delete_collection() { &Verb::ALL } else { &ONE_BY_ONE },
         schema: &version.schema,
         typed: kind.host_type().is_some(),
+        tells_deleted: kind.kind().tells_deleted(),
         selectable_fields: version.selectable.iter().map(SelectableField::name).collect(),
         subresources: subresources(kind),
     }

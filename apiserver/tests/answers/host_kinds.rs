@@ -62,6 +62,27 @@ async fn namespaces_that_everything_relies_on_cannot_be_deleted() {
 }
 
 #[tokio::test]
+async fn what_is_in_no_namespace_is_not_found_in_one() {
+    let site = Site::standalone().await;
+    let organizations = "/apis/org.bailiwick.dev/v1alpha1/organizations";
+    let body = json!({"apiVersion": "org.bailiwick.dev/v1alpha1", "kind": "Organization", "metadata": {"name": "a"}});
+    assert_eq!(site.post(organizations, &body).await.code, 201);
+    assert_eq!(site.post(NAMESPACES, &json!({"metadata": {"name": "a"}})).await.code, 201);
+    // Whoever may do everything in a namespace could otherwise reach what has the same name outside of it.
+    for target in [
+        "/apis/org.bailiwick.dev/v1alpha1/namespaces/a/organizations/a",
+        "/api/v1/namespaces/a/namespaces/a",
+        "/api/v1/namespaces/a/namespaces/a/finalize",
+    ] {
+        assert_eq!(site.get(target).await.code, 404, "{target}");
+        assert_eq!(site.delete(target).await.code, 404, "{target}");
+        assert_eq!(site.put(target, &body).await.code, 404, "{target}");
+    }
+    assert_eq!(site.get(&format!("{organizations}/a")).await.code, 200);
+    assert_eq!(site.get(&format!("{NAMESPACES}/a")).await.code, 200);
+}
+
+#[tokio::test]
 async fn an_event_is_one_object_in_two_forms() {
     let site = Site::standalone().await;
     let body = json!({

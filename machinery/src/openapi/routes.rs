@@ -190,6 +190,7 @@ impl Target<'_> {
 
     fn answer(self, resource: &Resource<'_>, verb: Verb) -> String {
         let kind = match (verb, self) {
+            (Verb::Delete, _) if resource.tells_deleted => resource.kind,
             (Verb::Delete | Verb::DeleteCollection, _) => return meta::name("Status"),
             (Verb::List, _) => resource.list_kind,
             (Verb::Get, Target::Below(below)) => below.read_kind,

@@ -31,6 +31,7 @@ fn apple(make: impl FnOnce(&GroupVersion, Resource<'_>) -> Value) -> Value {
         verbs: &Verb::ALL,
         schema: &schema,
         typed: false,
+        tells_deleted: false,
         selectable_fields: Vec::new(),
         subresources: vec![status],
     };

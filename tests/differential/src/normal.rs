@@ -19,7 +19,11 @@ mod versions;
 
 use std::collections::BTreeSet;
 
+use bailiwick_machinery::GroupVersion;
 use bailiwick_machinery::decode::from_yaml;
+use bailiwick_machinery::host::HostType;
+use bailiwick_machinery::proto::Envelope;
+use bytes::Bytes;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -118,9 +122,9 @@ fn body(bytes: &[u8], content_type: &str) -> (Value, &'static str) {
     {
         return (decoded.value, "yaml");
     }
-    // What a client reads from it is compared where the same is said in JSON.
     if content_type.starts_with("application/vnd.kubernetes.protobuf") {
-        return ("<protobuf>".into(), "protobuf");
+        // Of other messages, what a client reads from it is compared where the same is said in JSON.
+        return (from_protobuf(bytes).unwrap_or_else(|| "<protobuf>".into()), "protobuf");
     }
     let documents: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(bytes).into_iter().collect();
     match documents {
@@ -130,6 +134,13 @@ fn body(bytes: &[u8], content_type: &str) -> (Value, &'static str) {
         Ok(documents) => (documents.into(), layout(bytes)),
         Err(_) => (String::from_utf8_lossy(bytes).into_owned().into(), "text"),
     }
+}
+
+/// An object or a list of one of Kubernetes' own kinds.
+fn from_protobuf(bytes: &[u8]) -> Option<Value> {
+    let envelope = Envelope::read(Bytes::copy_from_slice(bytes)).ok()?;
+    let gvk = GroupVersion::parse(&envelope.api_version)?.kind(envelope.kind.clone());
+    Some(HostType::of(&gvk)?.from_protobuf(&envelope).ok()?.into())
 }
 
 fn layout(bytes: &[u8]) -> &'static str {

@@ -7,15 +7,16 @@ use bailiwick_machinery::name::dns1123_label;
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, Scope};
 use k8s_openapi::api::core::v1::PodTemplate;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{at, edit, entries, invalid, list, text, text_of};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 
+mod defaults;
+
 const TEMPLATE: &str = "template";
 const CONTAINERS: &str = "template.spec.containers";
-const CONTAINER_LISTS: [&str; 2] = ["containers", "initContainers"];
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
@@ -54,7 +55,7 @@ impl Strategy for Rules {
     fn complete(&self, object: &mut Object) {
         edit(object, TEMPLATE, |template| {
             if let Some(Value::Object(spec)) = template.get_mut("spec") {
-                complete_spec(spec);
+                defaults::complete_spec(spec);
             }
         });
     }
@@ -68,46 +69,6 @@ impl Strategy for Rules {
         validate_annotations(texts("template.metadata.annotations"), &path.child("annotations"), errors);
         check_spec(object, &path.child("spec"), errors);
     }
-}
-
-fn complete_spec(spec: &mut Map<String, Value>) {
-    let defaults = [
-        ("restartPolicy", json!("Always")),
-        ("terminationGracePeriodSeconds", json!(30)),
-        ("dnsPolicy", json!("ClusterFirst")),
-        ("securityContext", json!({})),
-        ("schedulerName", json!("default-scheduler")),
-    ];
-    for (field, value) in defaults {
-        spec.entry(field).or_insert(value);
-    }
-    for field in CONTAINER_LISTS {
-        let containers = spec.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten();
-        containers.filter_map(Value::as_object_mut).for_each(complete_container);
-    }
-}
-
-fn complete_container(container: &mut Map<String, Value>) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let pull_policy = if is_latest(image) { "Always" } else { "IfNotPresent" };
-    let defaults = [
-        ("imagePullPolicy", json!(pull_policy)),
-        ("terminationMessagePath", json!("/dev/termination-log")),
-        ("terminationMessagePolicy", json!("File")),
-    ];
-    for (field, value) in defaults {
-        container.entry(field).or_insert(value);
-    }
-    let ports = container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten();
-    for port in ports.filter_map(Value::as_object_mut) {
-        port.entry("protocol").or_insert_with(|| "TCP".into());
-    }
-}
-
-/// Whether an image may be another one tomorrow.
-fn is_latest(image: &str) -> bool {
-    let name = image.rsplit('/').next().unwrap_or(image);
-    !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
 fn check_spec(object: &Object, path: &FieldPath, errors: &mut FieldErrors) {
