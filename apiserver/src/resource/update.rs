@@ -5,6 +5,7 @@ use bailiwick_registry::{Error, Part, ServedKind, Update};
 use http::StatusCode;
 
 use super::{Answer, Call, refuse, with_warnings};
+use crate::authorization::authorize_create;
 use crate::form::Subject;
 use crate::options::UpdateOptions;
 use crate::respond;
@@ -26,6 +27,7 @@ impl Call<'_> {
         let updated = self.registry.update(&self.ctx(), kind, namespace, self.name(), update).await;
         let (code, written) = match updated {
             Err(Error::NotFound { .. }) if part == Part::Main && kind.kind().allows_create_on_update() => {
+                authorize_create(self.authorizer, self.user, self.request.info()).await?;
                 check_no_uid(kind, accepted.object()).map_err(refuse)?;
                 accepted.forget_version();
                 (StatusCode::CREATED, self.registry.create(&self.ctx(), kind, accepted, &write).await)
