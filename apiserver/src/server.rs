@@ -374,7 +374,7 @@ impl Server {
             return Ok(found.unwrap_or_else(respond::page_not_found));
         }
         let Some((kind, target)) = resource::find(&self.registry, request.info()) else {
-            return Ok(respond::page_not_found());
+            return resource::not_found(&self.registry, request.info());
         };
         let body = match *request.method() {
             Method::GET | Method::HEAD => Bytes::new(),

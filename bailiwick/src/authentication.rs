@@ -77,7 +77,9 @@ pub(crate) fn authentication(
     let authentication = Arc::new(Authentication::new(AuthenticationParts {
         tls,
         request_header: request_header(&flags.request_header),
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
         tokens: Arc::new(TokenAuthenticatorChain::new(vec![issuers.clone()])),
+        audiences: Vec::new(),
         token_cache: TokenCacheOptions::default(),
         anonymous,
         clock,

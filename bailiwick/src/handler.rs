@@ -9,7 +9,9 @@ use bailiwick_apiserver::{
     Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, Server, ServerOptions,
     ServerParts, Unhealthy,
 };
-use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, kinds};
+use bailiwick_registry::kinds::{self, Reviewers};
+use bailiwick_registry::rbac::{LivePolicy, Rbac};
+use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
 use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +53,14 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let kinds = kinds::all()?.into_iter().chain(kinds::host()?).collect();
+    let roles = Arc::new(LivePolicy::default());
+    let rbac = || Rbac::new(roles.clone());
+    let authorizers: Vec<Box<dyn Authorizer>> =
+        vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow.clone()), Box::new(rbac())];
+    let authorizer: Arc<dyn Authorizer> = Arc::new(AuthorizerChain::new(authorizers));
+    let reviewers =
+        Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
+    let kinds = kinds::all()?.into_iter().chain(kinds::host()?).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Arc::new(Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?);
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
@@ -62,17 +71,16 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let options = ServerOptions {
         request_timeout: parts.request_timeout,
         min_watch_duration: parts.min_request_timeout,
-        always_allow: parts.always_allow.clone(),
+        always_allow: parts.always_allow,
         limits: limits(parts.limits),
         goaway_chance: parts.limits.goaway_chance,
         ..ServerOptions::default()
     };
-    let authorizers: Vec<Box<dyn Authorizer>> = vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow)];
     let audit = audit::open(&parts.audit, &parts.metrics, &parts.clock)?;
     let parts_of_server = ServerParts {
         registry,
         health,
-        authorizer: Arc::new(AuthorizerChain::new(authorizers)),
+        authorizer,
         clock: parts.clock,
         shutdown: parts.stopped,
         audit,

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::encoded;
 use crate::strategy::{SchemaOnly, Strategy};
 use crate::subresource::Subresource;
+use crate::virtual_kind::Virtual;
 
 /// A kind.
 pub struct Kind {
@@ -32,6 +33,8 @@ pub struct Kind {
     versions: Vec<Version>,
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
+    /// Who makes its objects, if they are not stored.
+    maker: Option<Arc<dyn Virtual>>,
     keys: Resource,
     habits: Habits,
 }
@@ -172,6 +175,7 @@ impl Kind {
             versions: vec![stored],
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
+            maker: None,
             keys,
             habits: Habits { typed: false, generation: true, unconditional_update: false },
         })
@@ -251,6 +255,13 @@ impl Kind {
         self
     }
 
+    /// With objects that are made when they are asked for, instead of stored.
+    #[must_use]
+    pub fn made_by(mut self, maker: impl Virtual) -> Self {
+        self.maker = Some(Arc::new(maker));
+        self
+    }
+
     /// Also served in another version or group, from the same storage.
     #[must_use]
     pub fn also_served(mut self, version: Version) -> Self {
@@ -301,6 +312,11 @@ impl Kind {
     /// What can be reached below its objects, beside the status.
     pub fn subresources(&self) -> &[Arc<dyn Subresource>] {
         &self.subresources
+    }
+
+    /// Who makes its objects, if they are not stored.
+    pub fn maker(&self) -> Option<&dyn Virtual> {
+        self.maker.as_deref()
     }
 
     /// Where its objects are stored.

@@ -72,7 +72,7 @@ impl Registry {
             let resource = GroupResource::new(group, kind.names().plural.clone());
             Some((resource, snapshot.count(kind.keys().all(), None)))
         };
-        Ok(self.kinds.iter().filter_map(count).collect())
+        Ok(self.kinds.iter().filter(|kind| kind.maker().is_none()).filter_map(count).collect())
     }
 
     /// Asks the store whether it answers: what readiness depends on.

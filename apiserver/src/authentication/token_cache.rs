@@ -111,6 +111,11 @@ impl TokenCache {
         lookup.await
     }
 
+    /// Who is asked about tokens that are not remembered.
+    pub(super) fn authenticator(&self) -> &dyn TokenAuthenticator {
+        &*self.authenticator
+    }
+
     /// How many tokens are remembered.
     pub fn remembered(&self) -> usize {
         let state = lock(&self.state);

@@ -8,7 +8,7 @@ use bailiwick_machinery::discovery::{
     GroupVersionForDiscovery, ResponseKind, Scope, storage_version_hash,
 };
 use bailiwick_machinery::{GroupVersion, Scope as KindScope};
-use bailiwick_registry::{ServedKind, SubresourceVerb};
+use bailiwick_registry::{ServedKind, SubresourceVerb, VirtualVerb};
 
 use super::version_order::best_first;
 
@@ -153,10 +153,10 @@ fn resources(kind: &ServedKind) -> Vec<ApiResource> {
         singular_name: names.singular.to_string(),
         namespaced,
         kind: names.kind.to_string(),
-        verbs: owned(&VERBS),
+        verbs: verbs(kind),
         short_names: owned(&names.short_names),
         categories: owned(&names.categories),
-        storage_version_hash: kind.kind().stored_gvk().map(|stored| storage_version_hash(&stored)).unwrap_or_default(),
+        storage_version_hash: storage_hash(kind),
         ..Default::default()
     };
     [itself].into_iter().chain(below).collect()
@@ -179,11 +179,24 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
             KindScope::Cluster => Scope::Cluster,
         },
         singular_resource: names.singular.to_string(),
-        verbs: owned(&VERBS),
+        verbs: verbs(kind),
         short_names: owned(&names.short_names),
         categories: owned(&names.categories),
         subresources: below.collect(),
     }
+}
+
+fn verbs(kind: &ServedKind) -> Vec<String> {
+    match kind.kind().maker() {
+        Some(maker) => maker.verbs().iter().copied().map(VirtualVerb::as_str).map(str::to_owned).collect(),
+        None => owned(&VERBS),
+    }
+}
+
+/// What changes when objects are stored in another version; nothing where nothing is stored.
+fn storage_hash(kind: &ServedKind) -> String {
+    let stored = kind.kind().stored_gvk().filter(|_| kind.kind().maker().is_none());
+    stored.map(|stored| storage_version_hash(&stored)).unwrap_or_default()
 }
 
 /// The subresources of a kind, by name.

@@ -1,7 +1,7 @@
 //! Kinds, as documents of OpenAPI tell of them.
 
 use bailiwick_machinery::openapi::{Resource, Subresource, Verb};
-use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb};
+use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb, VirtualVerb};
 
 /// All kinds in all their versions.
 pub(super) fn resources(served: &[ServedKind]) -> Vec<Resource<'_>> {
@@ -16,11 +16,26 @@ fn resource(kind: &ServedKind) -> Resource<'_> {
         list_kind: &names.list_kind,
         plural: &names.plural,
         scope: kind.kind().scope(),
-        verbs: &Verb::ALL,
+        verbs: verbs(kind),
         schema: &version.schema,
         typed: kind.host_type().is_some(),
         selectable_fields: version.selectable.iter().map(SelectableField::name).collect(),
         subresources: subresources(kind),
+    }
+}
+
+fn verbs(kind: &ServedKind) -> &'static [Verb] {
+    let Some(maker) = kind.kind().maker() else { return &Verb::ALL };
+    let offers = |verb| maker.verbs().contains(&verb);
+    match (offers(VirtualVerb::Create), offers(VirtualVerb::Get), offers(VirtualVerb::List)) {
+        (true, true, true) => &[Verb::Create, Verb::Get, Verb::List],
+        (true, true, false) => &[Verb::Create, Verb::Get],
+        (true, false, true) => &[Verb::Create, Verb::List],
+        (true, false, false) => &[Verb::Create],
+        (false, true, true) => &[Verb::Get, Verb::List],
+        (false, true, false) => &[Verb::Get],
+        (false, false, true) => &[Verb::List],
+        (false, false, false) => &[],
     }
 }
 
