@@ -77,7 +77,8 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
     }
     let across = matches!(info.verb(), Verb::List | Verb::Watch) && offers(VirtualVerb::List);
     let in_scope = match kind.kind().scope() {
-        Scope::Cluster => info.namespace().is_empty(),
+        // A namespace counts as being in itself.
+        Scope::Cluster => info.namespace().is_empty() || info.namespace() == info.name(),
         Scope::Namespaced => !info.namespace().is_empty() || across,
     };
     if !in_scope {
@@ -126,6 +127,7 @@ impl<'c> Call<'c> {
             Operation::Update(options) => self.update(kind, Part::Main, options).await,
             Operation::Patch(query) => self.patch(kind, Part::Main, query).await,
             Operation::Delete(query) => self.delete(kind, query).await,
+            Operation::DeleteCollection(..) if !kind.kind().allows_delete_collection() => Err(self.not_supported(kind)),
             Operation::DeleteCollection(list, query) => self.delete_collection(kind, list, query).await,
             Operation::Other => Err(self.not_supported(kind)),
         }

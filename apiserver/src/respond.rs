@@ -73,7 +73,7 @@ pub(crate) fn object(
     kind: &ServedKind,
     encoded: &Encoded,
 ) -> Result<Response<Body>, Box<Status>> {
-    if form.is_as_stored() {
+    if form.is_as_stored() && kind.is_served_as_stored() {
         let mut body = Vec::with_capacity(kind.head().len() + encoded.as_bytes().len() + 1);
         body.extend_from_slice(kind.head());
         body.extend_from_slice(encoded.as_bytes());
@@ -113,7 +113,7 @@ pub(crate) fn list(
         continue_token: continue_token.unwrap_or_default(),
         remaining_item_count: list.remaining.and_then(|remaining| i64::try_from(remaining).ok()),
     };
-    if form.is_as_stored() {
+    if form.is_as_stored() && kind.is_served_as_stored() {
         return list_as_stored(form, kind, &metadata, list);
     }
     let mut objects = Vec::with_capacity(list.objects.len());
@@ -249,7 +249,7 @@ fn serialized(form: &Form, value: &impl Serialize) -> Vec<u8> {
 
 /// The object behind the bytes.
 pub(crate) fn read(kind: &ServedKind, encoded: &Encoded) -> Result<Object, Box<Status>> {
-    encoded.to_object(kind.gvk()).map_err(|error| damaged(kind, &error))
+    kind.read(encoded).map_err(|error| damaged(kind, &error))
 }
 
 fn damaged(kind: &ServedKind, error: &(dyn std::error::Error + 'static)) -> Box<Status> {

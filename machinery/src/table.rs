@@ -225,8 +225,12 @@ impl Columns {
     /// A column for the name, which is always the first one.
     pub fn named() -> Self {
         let name = Column { format: Cow::Borrowed("name"), ..Column::new("Name", ColumnType::String, NAME) };
+        Self::none().with(name, |object, _| object.metadata().name().to_owned().into())
+    }
+
+    /// No column, for kinds that show the name elsewhere.
+    pub fn none() -> Self {
         Self { definitions: Vec::new(), cells: Vec::new() }
-            .with(name, |object, _| object.metadata().name().to_owned().into())
     }
 
     /// One more column.
@@ -245,7 +249,7 @@ impl Columns {
         })
     }
 
-    /// The same, as Kubernetes' own kinds have it: as text.
+    /// The same, as Kubernetes' own kinds have it: said to be text.
     #[must_use]
     pub fn with_age_as_text(self) -> Self {
         self.with(Column::new("Age", ColumnType::String, CREATED), |object, now| {

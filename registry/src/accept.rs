@@ -32,6 +32,11 @@ impl Accepted {
         self.object.set_metadata_text("namespace", namespace);
     }
 
+    /// Forgets which state of an object it was made for: it is to be a new one.
+    pub fn forget_version(&mut self) {
+        self.object.metadata_mut().remove("resourceVersion");
+    }
+
     pub(crate) fn into_parts(self) -> (Object, Vec<String>) {
         (self.object, self.warnings)
     }
@@ -50,6 +55,7 @@ impl ServedKind {
             Some(host_type) => host_type.accept(&mut object).map_err(|error| self.unfit(&error))?,
             None => self.fit_to_schema(&mut object)?,
         };
+        self.kind().rules().complete(&mut object);
         let problems = problems(options);
         let mut warnings = options.validation.apply(problems, &unknown).map_err(|error| self.unfit(&error))?;
         warnings.extend(merge_owners(&mut object));
@@ -102,6 +108,10 @@ impl ServedKind {
                 self.kind().rules().validate_update(object, old, &mut errors);
                 self.kind().rules().validate(object, &mut errors);
             }
+            Part::Own(_) => self.kind().rules().validate_part(part, object, old, &mut errors),
+            Part::Status if self.host_type().is_some() => {
+                self.kind().rules().validate_part(part, object, old, &mut errors);
+            }
             Part::Status => {
                 let status = |object: &'o Object| object.fields().get("status");
                 if let (Some(schema), Some(new @ Value::Object(_))) = (schema.property("status"), status(object)) {
@@ -129,6 +139,12 @@ impl ServedKind {
     fn check_type(&self, object: &Object) -> Result<()> {
         let mut errors = FieldErrors::default();
         let wanted = self.gvk().group_version().to_string();
+        if self.host_type().is_some() && (object.kind(), object.api_version()) != (&*self.gvk().kind, &*wanted) {
+            let (found, version, kind) = (object.kind(), object.api_version(), &self.gvk().kind);
+            return Err(Error::BadRequest(format!(
+                "{found} in version {version:?} cannot be handled as a {kind}: it must be {kind} in version {wanted:?}"
+            )));
+        }
         if object.kind() != self.gvk().kind {
             let why = format!("must be {}", self.gvk().kind);
             errors.push(FieldError::invalid(FieldPath::new("kind"), object.kind(), why));
@@ -146,8 +162,10 @@ impl ServedKind {
     }
 
     fn invalid_if_any(&self, object: &Object, errors: FieldErrors) -> Result<()> {
+        // Kubernetes speaks of its own kinds by the group they are at home in.
+        let home = self.kind().stored_gvk().filter(|_| self.host_type().is_some());
         errors.into_result().map_err(|errors| Error::Invalid {
-            kind: self.group_kind(),
+            kind: home.map_or_else(|| self.group_kind(), |home| home.group_kind()),
             name: object.metadata().name().to_owned(),
             errors,
         })

@@ -3,6 +3,7 @@
 use bailiwick_machinery::name::generated_name;
 use bailiwick_machinery::{Object, Scope};
 use bailiwick_storage::{self as storage, At, Txn};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::accept::{Accepted, finalizer_warnings};
@@ -39,7 +40,7 @@ impl Registry {
             match self.create_named(ctx, kind, object.clone(), generated, options.dry_run).await {
                 Err(Error::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error),
-                Ok(object) => return Ok(Written { object, warnings }),
+                Ok(written) => return Ok(written.with_warnings(warnings)),
             }
         }
         match self.create_named(ctx, kind, object, generated, options.dry_run).await {
@@ -47,7 +48,7 @@ impl Registry {
                 Err(Error::NoUniqueName { resource, name })
             }
             Err(error) => Err(error),
-            Ok(object) => Ok(Written { object, warnings }),
+            Ok(written) => Ok(written.with_warnings(warnings)),
         }
     }
 
@@ -58,7 +59,7 @@ impl Registry {
         mut object: Object,
         generate: bool,
         dry_run: bool,
-    ) -> Result<crate::Encoded> {
+    ) -> Result<Written> {
         let version_set = !matches!(object.metadata().resource_version(), "" | "0");
         begin_life(ctx, kind, &mut object);
         if generate {
@@ -72,7 +73,9 @@ impl Registry {
         }
         let (name, namespace) = (object.metadata().name().to_owned(), object.metadata().namespace().to_owned());
         let key = kind.key(&namespace, &name).map_err(|error| Error::BadRequest(error.to_string()))?;
+        let warnings = kind.kind().rules().warnings(&object, None);
         let stored = to_stored(kind, &object)?;
+        let written = |revision| Ok(Written { object: to_served(kind, &name, &stored, revision)?, warnings });
         let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest };
         let own = Txn::new().create(key.clone(), stored.clone());
         match self.commit_admitted(ctx, proposal, &key, own, dry_run).await {
@@ -80,10 +83,10 @@ impl Registry {
                 let found = self.cache().get_object(&key, At::Latest).await;
                 match found.map_err(|error| failed("create", kind, error))? {
                     (_, Some(_)) => Err(self.already_exists(kind, &namespace, &name).await),
-                    (_, None) => to_served(kind, &name, &stored, None),
+                    (_, None) => written(None),
                 }
             }
-            Ok(Some(revision)) => to_served(kind, &name, &stored, Some(revision.get())),
+            Ok(Some(revision)) => written(Some(revision.get())),
             Err(Failure::Commit(storage::Error::Conflict(_))) => {
                 Err(self.already_exists(kind, &namespace, &name).await)
             }
@@ -119,8 +122,11 @@ fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
     if kind.kind().has_generation() {
         object.set_generation(1);
     }
-    if kind.kind().has_status() {
-        object.fields_mut().remove("status");
+    match (kind.kind().has_status(), kind.host_type()) {
+        (false, _) => {}
+        (true, None) => drop(object.fields_mut().remove("status")),
+        // Go writes a status that says nothing.
+        (true, Some(_)) => drop(object.fields_mut().insert("status".to_owned(), Value::Object(Map::new()))),
     }
     object.set_gvk(kind.gvk());
     // Go has no objects without a status, only empty ones.

@@ -58,6 +58,8 @@ pub enum Deleted {
         /// What its UID was.
         uid: String,
     },
+    /// It is gone, and its kind wants to be told as it was.
+    GoneAs(Encoded),
     /// It waits for its finalizers to go.
     Waiting(Encoded),
 }
@@ -110,7 +112,11 @@ impl Registry {
         let (key, seen) = (current.cached.key(), current.cached.revision());
         let proposal = Proposal { kind, part: Part::Main, old: Some(&current.object), new: None, at: At::Latest };
         let own = Txn::new().delete(key.clone(), seen);
-        self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?;
+        let revision = self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?.unwrap_or(seen);
+        if kind.kind().tells_deleted() {
+            let last = current.encoded(kind).map_err(Failure::Refused)?;
+            return Ok(Deleted::GoneAs(last.at(revision.get())));
+        }
         Ok(Deleted::Gone { uid: current.object.metadata().uid().to_owned() })
     }
 
@@ -169,7 +175,7 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, options: &Del
     check_preconditions(kind, object, options)?;
     kind.kind().rules().check_delete(ctx, object).await?;
     let finalizers = finalizers_for(object, options);
-    if finalizers.is_empty() {
+    if finalizers.is_empty() && !kind.kind().rules().must_stay(object) {
         return Ok(Plan::Remove);
     }
     let mut marked = object.clone();
@@ -180,6 +186,7 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, options: &Del
         if object.metadata().generation() > 0 {
             marked.set_generation(object.metadata().generation() + 1);
         }
+        kind.kind().rules().mark_deleted(&mut marked);
     }
     Ok(if marked == *object { Plan::Keep } else { Plan::Mark(marked) })
 }

@@ -18,7 +18,7 @@ use k8s_openapi::Resource as TypedResource;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::encoded;
+use crate::encoded::{self, Encoded, EncodedError};
 use crate::strategy::{SchemaOnly, Strategy};
 use crate::subresource::Subresource;
 use crate::virtual_kind::Virtual;
@@ -30,7 +30,11 @@ pub struct Kind {
     name_rule: NameRule,
     status: bool,
     secret_bearing: bool,
+    /// What is written on its own beside the status.
+    parts: Vec<&'static str>,
     versions: Vec<Version>,
+    /// For each version, which fields are stored under other names.
+    renamed: Vec<Renamed>,
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
     /// Who makes its objects, if they are not stored.
@@ -48,7 +52,16 @@ struct Habits {
     generation: bool,
     /// Whether an object can be replaced by someone who does not say which state of it they have seen.
     unconditional_update: bool,
+    /// Whether replacing an object that is not there makes it.
+    create_on_update: bool,
+    /// Whether many objects can be removed at once.
+    delete_collection: bool,
+    /// Whether who removes an object is told what it was.
+    tells_deleted: bool,
 }
+
+/// Fields of an object that are stored under other names: here, and there.
+pub type Renamed = &'static [(&'static str, &'static str)];
 
 /// How a kind is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +96,8 @@ pub struct Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectableField {
     name: String,
-    path: Vec<String>,
+    /// The first of these that is not empty.
+    paths: Vec<Vec<String>>,
 }
 
 /// A kind in one of its versions: what a request is for. Cheap to clone.
@@ -154,7 +168,7 @@ impl Kind {
     pub fn host<T: TypedResource + JsonSchema>(scope: Scope, name_rule: NameRule) -> Result<Self, KindError> {
         let version = Version::host::<T>()?;
         let mut kind = Self::new(Names::of_type::<T>(), scope, name_rule, version)?;
-        kind.habits = Habits { typed: true, generation: false, unconditional_update: false };
+        kind.habits = Habits { typed: true, generation: false, ..kind.habits };
         Ok(kind)
     }
 
@@ -172,12 +186,21 @@ impl Kind {
             name_rule,
             status: false,
             secret_bearing: false,
+            parts: Vec::new(),
             versions: vec![stored],
+            renamed: vec![&[]],
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
             maker: None,
             keys,
-            habits: Habits { typed: false, generation: true, unconditional_update: false },
+            habits: Habits {
+                typed: false,
+                generation: true,
+                unconditional_update: false,
+                create_on_update: false,
+                delete_collection: true,
+                tells_deleted: false,
+            },
         })
     }
 
@@ -202,6 +225,14 @@ impl Kind {
         self
     }
 
+    /// With a way to write all but the status by rules of its own: [`Part::Own`](crate::Part::Own) of this name. Who serves
+    /// it is a [`Subresource`].
+    #[must_use]
+    pub fn with_part(mut self, name: &'static str) -> Self {
+        self.parts.push(name);
+        self
+    }
+
     /// With a count of changes in `metadata.generation`, which most of Kubernetes' own kinds lack.
     #[must_use]
     pub fn with_generation(mut self) -> Self {
@@ -223,6 +254,27 @@ impl Kind {
         self
     }
 
+    /// With replacements of objects that are not there, which makes them.
+    #[must_use]
+    pub fn with_create_on_update(mut self) -> Self {
+        self.habits.create_on_update = true;
+        self
+    }
+
+    /// Without a way to remove many objects at once.
+    #[must_use]
+    pub fn without_delete_collection(mut self) -> Self {
+        self.habits.delete_collection = false;
+        self
+    }
+
+    /// With the object as the answer to its removal.
+    #[must_use]
+    pub fn with_deleted_told(mut self) -> Self {
+        self.habits.tells_deleted = true;
+        self
+    }
+
     /// With these columns in all versions there are so far.
     #[must_use]
     pub fn columns(mut self, columns: impl Fn() -> Columns) -> Self {
@@ -237,6 +289,15 @@ impl Kind {
     pub fn selectable(mut self, fields: &[&str]) -> Self {
         for version in &mut self.versions {
             version.selectable = fields.iter().map(|field| SelectableField::new(field)).collect();
+        }
+        self
+    }
+
+    /// With one more field by which objects can be selected, in all versions there are so far.
+    #[must_use]
+    pub fn selectable_as(mut self, field: &SelectableField) -> Self {
+        for version in &mut self.versions {
+            version.selectable.push(field.clone());
         }
         self
     }
@@ -264,8 +325,15 @@ impl Kind {
 
     /// Also served in another version or group, from the same storage.
     #[must_use]
-    pub fn also_served(mut self, version: Version) -> Self {
+    pub fn also_served(self, version: Version) -> Self {
+        self.also_served_renamed(version, &[])
+    }
+
+    /// Also served in another version or group in which some fields have other names.
+    #[must_use]
+    pub fn also_served_renamed(mut self, version: Version, renamed: Renamed) -> Self {
         self.versions.push(version);
+        self.renamed.push(renamed);
         self
     }
 
@@ -302,6 +370,26 @@ impl Kind {
     /// Whether its objects carry secrets.
     pub fn is_secret_bearing(&self) -> bool {
         self.secret_bearing
+    }
+
+    /// Whether replacing an object that is not there makes it.
+    pub fn allows_create_on_update(&self) -> bool {
+        self.habits.create_on_update
+    }
+
+    /// Whether many objects can be removed at once.
+    pub fn allows_delete_collection(&self) -> bool {
+        self.habits.delete_collection
+    }
+
+    /// Whether who removes an object is told what it was.
+    pub(crate) fn tells_deleted(&self) -> bool {
+        self.habits.tells_deleted
+    }
+
+    /// Whether its objects are what Go's types make of them.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.habits.typed
     }
 
     /// The versions it is served in; the first is the one it is stored in.
@@ -385,6 +473,40 @@ impl ServedKind {
         self.list_host_type
     }
 
+    /// Whether what is stored of its objects is what is served, but for the head.
+    pub fn is_served_as_stored(&self) -> bool {
+        self.renamed().is_empty()
+    }
+
+    /// The object behind the bytes, in this version.
+    pub fn read(&self, encoded: &Encoded) -> Result<Object, EncodedError> {
+        let mut object = encoded.to_object(&self.gvk)?;
+        for (here, stored) in self.renamed() {
+            rename(&mut object, stored, here);
+        }
+        if !self.is_served_as_stored() {
+            fill(self.host_type, &mut object);
+        }
+        Ok(object)
+    }
+
+    /// An object of this version as it is stored.
+    pub(crate) fn in_stored_form<'o>(&self, object: &'o Object) -> Cow<'o, Object> {
+        if self.is_served_as_stored() {
+            return Cow::Borrowed(object);
+        }
+        let mut object = object.clone();
+        for (here, stored) in self.renamed() {
+            rename(&mut object, here, stored);
+        }
+        fill(self.kind.stored_gvk().as_ref().and_then(HostType::of), &mut object);
+        Cow::Owned(object)
+    }
+
+    fn renamed(&self) -> Renamed {
+        self.kind.renamed.get(self.version).copied().unwrap_or_default()
+    }
+
     /// Its group and kind.
     pub fn group_kind(&self) -> GroupKind {
         self.gvk.group_kind()
@@ -426,13 +548,39 @@ impl ServedKind {
     }
 }
 
+fn rename(object: &mut Object, from: &str, to: &str) {
+    if let Some(value) = object.fields_mut().remove(from) {
+        object.fields_mut().insert(to.to_owned(), value);
+    }
+}
+
+/// Gives an object the empty fields that Go writes. What was accepted once is accepted in other versions too.
+fn fill(host_type: Option<HostType>, object: &mut Object) {
+    if let Some(host_type) = host_type {
+        let _ = host_type.accept(object);
+    }
+}
+
 /// Owners may have written in any version.
 fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldManager {
     let others = kind.versions.iter().filter(|other| other.group_version != own.group_version);
     let manager = others.fold(FieldManager::new(gvk.clone(), &own.schema), |manager, other| {
         manager.with_version(other.group_version.clone(), &other.schema)
     });
-    if kind.status { manager.with_status() } else { manager }
+    let manager = manager.with_parts(&kind.parts);
+    let manager = match (kind.status, kind.habits.typed) {
+        (false, _) => manager,
+        (true, false) => manager.with_status(),
+        (true, true) => manager.with_status_and_metadata(),
+    };
+    match HostType::of(gvk).filter(|_| kind.habits.typed) {
+        None => manager,
+        host_type => {
+            let mut empty = Object::default();
+            fill(host_type, &mut empty);
+            manager.with_empty(empty)
+        }
+    }
 }
 
 // === impl Version ===
@@ -470,7 +618,13 @@ impl Names {
 impl SelectableField {
     /// The field at a path of names: `spec.catalogName`.
     pub fn new(path: &str) -> Self {
-        Self { name: path.to_owned(), path: path.split('.').map(str::to_owned).collect() }
+        Self::named(path, &[path])
+    }
+
+    /// The first field of these paths that is not empty, under another name.
+    pub fn named(name: &str, paths: &[&str]) -> Self {
+        let steps = |path: &&str| path.split('.').map(str::to_owned).collect();
+        Self { name: name.to_owned(), paths: paths.iter().map(steps).collect() }
     }
 
     /// As selectors name it.
@@ -480,12 +634,16 @@ impl SelectableField {
 
     /// Its value in an object, as selectors compare it. An absent field is the empty text.
     pub(crate) fn value(&self, object: &Object) -> String {
-        let mut steps = self.path.iter();
-        let first = steps.next().and_then(|step| object.fields().get(step));
-        match steps.try_fold(first, |value, step| value.map(|value| value.get(step))).flatten() {
-            Some(Value::String(text)) => text.clone(),
-            Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
-            Some(_) | None => String::new(),
-        }
+        self.paths.iter().map(|path| value_at(path, object)).find(|value| !value.is_empty()).unwrap_or_default()
+    }
+}
+
+fn value_at(path: &[String], object: &Object) -> String {
+    let mut steps = path.iter();
+    let first = steps.next().and_then(|step| object.fields().get(step));
+    match steps.try_fold(first, |value, step| value.map(|value| value.get(step))).flatten() {
+        Some(Value::String(text)) => text.clone(),
+        Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
+        Some(_) | None => String::new(),
     }
 }

@@ -36,7 +36,7 @@ pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};
-pub use kind::{Kind, KindError, Names, SelectableField, ServedKind, Version};
+pub use kind::{Kind, KindError, Names, Renamed, SelectableField, ServedKind, Version};
 pub use read::{List, ListRequest};
 pub use registry::Registry;
 pub use selection::Selection;

@@ -1,7 +1,7 @@
 //! Which objects of a kind a request is for, beside their namespace.
 
 use bailiwick_machinery::label::{Operator, Selector};
-use bailiwick_machinery::{FieldOperator, FieldSelector, Object as Made, Scope};
+use bailiwick_machinery::{FieldOperator, FieldSelector, Object as Made, Scope, go};
 use bailiwick_storage::cache::{Object, Term, TermClass};
 
 use crate::error::{Error, Result};
@@ -36,13 +36,15 @@ impl Selection {
         for requirement in fields.requirements() {
             let field = requirement.field.as_str();
             let known = field == NAME || (field == NAMESPACE && kind.kind().scope() == Scope::Namespaced);
-            if !known && !declared.iter().any(|declared| declared.name() == field) {
-                let typed = kind.host_type().is_some() && declared.is_empty();
-                return Err(bad(match typed {
-                    true => format!("\"{field}\" is not a known field selector: only \"{NAME}\", \"{NAMESPACE}\""),
-                    false => format!("field label not supported: {field}"),
-                }));
+            // Those of Kubernetes' own kinds that declare no fields have names in the cluster, too.
+            let plain = kind.kind().is_typed() && declared.is_empty();
+            if known || (plain && field == NAMESPACE) || declared.iter().any(|declared| declared.name() == field) {
+                continue;
             }
+            return Err(bad(match plain {
+                true => format!("{} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", go::quote(field)),
+                false => format!("field label not supported: {field}"),
+            }));
         }
         Ok(Self { labels, fields, ..Self::everything(kind) })
     }

@@ -39,6 +39,8 @@ pub enum Part {
     Main,
     /// The status only.
     Status,
+    /// What has a path of this name below the object: all but the status, by rules of its own.
+    Own(&'static str),
 }
 
 // === impl Part ===
@@ -49,6 +51,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Own(name) => name,
         }
     }
 }
@@ -138,13 +141,11 @@ impl Registry {
 async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Update<'_>) -> Result<(Plan, Vec<String>)> {
     let old = &current.object;
     let (mut new, mut warnings) = (update.change)(old)?.into_parts();
-    check_version(kind, &new, old)?;
-    if matches!(new.metadata().resource_version(), "" | "0") {
-        new.set_metadata_text("resourceVersion", old.metadata().resource_version());
-    }
+    check_version(kind, &mut new, old)?;
     update.tracking.track(ctx, kind, update.part, Some(old), &mut new);
     match update.part {
-        Part::Main => keep_status(kind, &mut new, old),
+        Part::Main | Part::Own(_) => keep_status(kind, &mut new, old),
+        Part::Status if kind.host_type().is_some() => keep_content_but_status(&mut new, old),
         Part::Status => keep_all_but_status(&mut new, old),
     }
     keep_system_metadata(&mut new, old);
@@ -156,9 +157,10 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     }
     kind.validate_update(update.part, &new, old)?;
     warnings.extend(finalizer_warnings(&new, Some(old)));
+    warnings.extend(kind.kind().rules().warnings(&new, Some(old)));
     keep_timestamps(old, &mut new);
     let stored = to_stored(kind, &new)?;
-    if was_waiting_to_go(&new) {
+    if was_waiting_to_go(&new) && !kind.kind().rules().must_stay(&new) {
         let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
         return Ok((Plan::Remove(last), warnings));
     }
@@ -169,11 +171,14 @@ async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Updat
     Ok((plan, warnings))
 }
 
-/// Refuses a change of another state of the object than the client means.
-fn check_version(kind: &ServedKind, new: &Object, old: &Object) -> Result<()> {
+/// Refuses a change of another state of the object than the client means. Who means none gets the one there is, if the
+/// kind allows it.
+fn check_version(kind: &ServedKind, new: &mut Object, old: &Object) -> Result<()> {
+    if matches!(new.metadata().resource_version(), "" | "0") && kind.kind().allows_unconditional_update() {
+        new.set_metadata_text("resourceVersion", old.metadata().resource_version());
+    }
     let (new, old) = (new.metadata(), old.metadata());
     match new.resource_version() {
-        "" | "0" if kind.kind().allows_unconditional_update() => Ok(()),
         "" | "0" => {
             let mut errors = FieldErrors::default();
             let field = FieldPath::new("metadata").child("resourceVersion");
@@ -206,6 +211,16 @@ fn keep_all_but_status(new: &mut Object, old: &Object) {
         Some(status) => drop(new.fields_mut().insert("status".to_owned(), status)),
         None => drop(new.fields_mut().remove("status")),
     }
+}
+
+/// The status of Kubernetes' own kinds is written together with the metadata.
+fn keep_content_but_status(new: &mut Object, old: &Object) {
+    let is_kept = |name: &str| !matches!(name, "apiVersion" | "kind" | "metadata" | "status");
+    let fields = new.fields_mut();
+    fields.retain(|name, _| !is_kept(name));
+    fields.extend(
+        old.fields().iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())),
+    );
 }
 
 /// What an update cannot change, whatever the client sends.

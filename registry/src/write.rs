@@ -69,6 +69,16 @@ pub struct Written {
     pub warnings: Vec<String>,
 }
 
+// === impl Written ===
+
+impl Written {
+    /// With what was to be known before the object was.
+    pub(crate) fn with_warnings(mut self, earlier: Vec<String>) -> Self {
+        self.warnings.splice(..0, earlier);
+        self
+    }
+}
+
 /// The object that a write begins from.
 pub(crate) struct Current {
     pub(crate) cached: Arc<CachedObject>,
@@ -135,7 +145,7 @@ impl Registry {
     pub(crate) async fn current(&self, kind: &ServedKind, key: &Key, at: At) -> Result<Option<Current>> {
         let (_, cached) = self.cache().get_object(key, at).await.map_err(|error| failed("get", kind, error))?;
         let Some(cached) = cached else { return Ok(None) };
-        let object = encoded(kind, &cached)?.to_object(kind.gvk());
+        let object = kind.read(&encoded(kind, &cached)?);
         let object = object.map_err(|error| error.about(&kind.resource(), key.name()))?;
         Ok(Some(Current { cached, object, certain: false }))
     }
@@ -151,7 +161,7 @@ impl Current {
 
 /// The object as it is stored, if that is possible.
 pub(crate) fn to_stored(kind: &ServedKind, object: &Object) -> Result<Bytes> {
-    let stored = encoded::stored(kind.stored_head(), object);
+    let stored = encoded::stored(kind.stored_head(), &kind.in_stored_form(object));
     if stored.len() > MAX_VALUE_BYTES {
         let name = object.metadata().name().to_owned();
         return Err(Error::TooLarge { resource: kind.resource(), name, bytes: stored.len() });

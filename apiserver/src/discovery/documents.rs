@@ -187,10 +187,11 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
 }
 
 fn verbs(kind: &ServedKind) -> Vec<String> {
-    match kind.kind().maker() {
-        Some(maker) => maker.verbs().iter().copied().map(VirtualVerb::as_str).map(str::to_owned).collect(),
-        None => owned(&VERBS),
+    if let Some(maker) = kind.kind().maker() {
+        return maker.verbs().iter().copied().map(VirtualVerb::as_str).map(str::to_owned).collect();
     }
+    let offered = |verb: &str| verb != "deletecollection" || kind.kind().allows_delete_collection();
+    VERBS.iter().filter(|verb| offered(verb)).map(|verb| (*verb).to_owned()).collect()
 }
 
 /// What changes when objects are stored in another version; nothing where nothing is stored.

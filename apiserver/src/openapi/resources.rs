@@ -3,6 +3,9 @@
 use bailiwick_machinery::openapi::{Resource, Subresource, Verb};
 use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb, VirtualVerb};
 
+/// All verbs but the one that removes many objects at once.
+const ONE_BY_ONE: [Verb; 6] = [Verb::Create, Verb::Delete, Verb::Get, Verb::List, Verb::Patch, Verb::Update];
+
 /// All kinds in all their versions.
 pub(super) fn resources(served: &[ServedKind]) -> Vec<Resource<'_>> {
     served.iter().map(resource).collect()
@@ -25,7 +28,9 @@ fn resource(kind: &ServedKind) -> Resource<'_> {
 }
 
 fn verbs(kind: &ServedKind) -> &'static [Verb] {
-    let Some(maker) = kind.kind().maker() else { return &Verb::ALL };
+    let Some(maker) = kind.kind().maker() else {
+        return if kind.kind().allows_delete_collection() { &Verb::ALL } else { &ONE_BY_ONE };
+    };
     let offers = |verb| maker.verbs().contains(&verb);
     match (offers(VirtualVerb::Create), offers(VirtualVerb::Get), offers(VirtualVerb::List)) {
         (true, true, true) => &[Verb::Create, Verb::Get, Verb::List],

@@ -24,6 +24,7 @@ impl Call<'_> {
         let deleted = self.registry.delete(&self.ctx(), kind, namespace, self.name(), &options).await;
         match deleted.map_err(refuse)? {
             Deleted::Gone { uid } => Ok(respond::status(&form, &Status::deleted(&kind.resource(), self.name(), &uid))),
+            Deleted::GoneAs(object) => respond::object(&form, StatusCode::OK, kind, &object),
             Deleted::Waiting(object) => {
                 // Clients of old ask in this way to be told that it is not done yet.
                 let code = match options.orphan_dependents {

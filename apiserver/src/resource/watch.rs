@@ -295,7 +295,7 @@ impl Encoder {
 
     fn event(&mut self, out: &mut Vec<u8>, event_type: EventType, object: &Encoded) -> Result<(), Box<Status>> {
         let before = out.len();
-        if self.form.is_as_stored() {
+        if self.form.is_as_stored() && self.kind.is_served_as_stored() {
             out.extend_from_slice(event_type.json_head());
             out.extend_from_slice(self.kind.head());
             out.extend_from_slice(object.as_bytes());

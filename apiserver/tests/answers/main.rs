@@ -4,6 +4,7 @@
 mod authorization;
 mod chain;
 mod host;
+mod host_kinds;
 mod lists;
 mod objects;
 mod openapi;

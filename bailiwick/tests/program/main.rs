@@ -6,6 +6,7 @@ mod audit;
 mod authentication;
 mod compatibility;
 mod documents;
+mod host;
 mod https;
 mod openapi;
 #[path = "../support/process.rs"]

@@ -22,6 +22,10 @@ pub struct FieldManager {
     gvk: GroupVersionKind,
     api_version: String,
     versions: Versions,
+    /// What an object is that says nothing.
+    empty: Object,
+    /// Subresources through which all but the status is written.
+    parts: Vec<&'static str>,
     /// What a write of the object itself does not change, by version: only in its own.
     main_reset: BTreeMap<String, FieldSet>,
     /// What a write of the status does not change, by version.
@@ -79,6 +83,8 @@ impl FieldManager {
             api_version: version.to_string(),
             versions: Versions::new(version, Type::of_kind(schema)),
             gvk,
+            empty: Object::default(),
+            parts: Vec::new(),
             main_reset: BTreeMap::new(),
             status_reset: BTreeMap::new(),
         }
@@ -98,6 +104,31 @@ impl FieldManager {
         self.main_reset = BTreeMap::from([(self.api_version.clone(), FieldSet::of_fields(&[&["status"]]))]);
         let resets = self.versions.iter().map(|(version, kind)| (version.to_string(), all_but_status(kind)));
         self.status_reset = resets.collect();
+        self
+    }
+
+    /// The same, for a kind whose metadata is written together with the status.
+    #[must_use]
+    pub fn with_status_and_metadata(mut self) -> Self {
+        self = self.with_status();
+        let metadata = FieldSet::of_fields(&[&["metadata"]]);
+        for reset in self.status_reset.values_mut() {
+            *reset = std::mem::take(reset).difference(&metadata);
+        }
+        self
+    }
+
+    /// With subresources through which all but the status is written.
+    #[must_use]
+    pub fn with_parts(mut self, names: &[&'static str]) -> Self {
+        self.parts = names.to_vec();
+        self
+    }
+
+    /// For a kind of which an object that says nothing has fields all the same, which nobody owns.
+    #[must_use]
+    pub fn with_empty(mut self, empty: Object) -> Self {
+        self.empty = empty;
         self
     }
 
@@ -241,6 +272,7 @@ impl FieldManager {
         let reset = match subresource {
             "" => Some(&self.main_reset),
             "status" => Some(&self.status_reset),
+            part if self.parts.contains(&part) => Some(&self.main_reset),
             _ => None,
         };
         Ownership { versions: &self.versions, api_version: &self.api_version, reset }
@@ -252,7 +284,7 @@ impl FieldManager {
     }
 
     fn empty_object(&self) -> Object {
-        let mut object = Object::default();
+        let mut object = self.empty.clone();
         object.set_gvk(&self.gvk);
         object
     }

@@ -18,7 +18,8 @@ pub(super) fn components(resource: &Resource<'_>, edition: Edition) -> [(String,
         schema.insert("x-kubernetes-group-version-kind".to_owned(), gvk);
         let selectable = resource.selectable_fields.iter().map(|path| json!({ "fieldPath": path }));
         let selectable: Vec<Value> = selectable.collect();
-        if !selectable.is_empty() {
+        // Kubernetes says this only of kinds that it was taught.
+        if !selectable.is_empty() && !resource.typed {
             schema.insert("x-kubernetes-selectable-fields".to_owned(), selectable.into());
         }
         (component(resource.group_version, kind), schema)

@@ -5,14 +5,41 @@
 //! which of its habits differ from most.
 
 mod config_map;
+mod event;
+mod lease;
+mod namespace;
 mod namespace_lifecycle;
+mod pod_template;
+mod rbac;
+mod resource_quota;
+mod secret;
+mod service_account;
+
+use bailiwick_machinery::name::Messages;
+use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Object};
+use serde_json::{Map, Value};
 
 use crate::kind::{Kind, KindError};
 
 pub use namespace_lifecycle::NamespaceLifecycle;
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
-    [config_map::kind()].into_iter().collect()
+    [
+        config_map::kind(),
+        event::kind(),
+        lease::kind(),
+        namespace::kind(),
+        pod_template::kind(),
+        rbac::role(),
+        rbac::cluster_role(),
+        rbac::role_binding(),
+        rbac::cluster_role_binding(),
+        resource_quota::kind(),
+        secret::kind(),
+        service_account::kind(),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// What Kubernetes says of a field, `spec.hard`, which is what it says of the column that shows it.
@@ -20,6 +47,57 @@ fn description(kind: &Kind, path: &str) -> String {
     let schema = kind.versions().first().map(|version| &version.schema);
     let found = path.split('.').fold(schema, |schema, name| schema.and_then(|schema| schema.property(name)));
     found.map(|schema| schema.description().to_owned()).unwrap_or_default()
+}
+
+/// The value at a path, `spec.hard`.
+fn at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
+    path.split('.').try_fold(object.as_value(), |value, name| value.get(name))
+}
+
+/// The text at a path; empty if there is none.
+fn text<'o>(object: &'o Object, path: &str) -> &'o str {
+    at(object, path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A text of a part of an object; empty if there is none.
+fn text_of<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The list at a path; empty if there is none.
+fn list<'o>(object: &'o Object, path: &str) -> &'o [Value] {
+    at(object, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The texts in the list at a path.
+fn texts<'o>(object: &'o Object, path: &str) -> Vec<&'o str> {
+    list(object, path).iter().filter_map(Value::as_str).collect()
+}
+
+/// The names and values of the map at a path.
+fn entries<'o>(object: &'o Object, path: &str) -> impl Iterator<Item = (&'o str, &'o Value)> {
+    let entries = at(object, path).and_then(Value::as_object);
+    entries.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+}
+
+/// Changes a field that is an object. It is made if it is not there.
+fn edit(object: &mut Object, name: &str, change: impl FnOnce(&mut Map<String, Value>)) {
+    let mut fields = match object.fields_mut().remove(name) {
+        Some(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    change(&mut fields);
+    object.fields_mut().insert(name.to_owned(), Value::Object(fields));
+}
+
+/// Sets a field of a field.
+fn set(object: &mut Object, name: &str, inner: &str, value: impl Into<Value>) {
+    let value = value.into();
+    edit(object, name, |fields| drop(fields.insert(inner.to_owned(), value)));
+}
+
+fn invalid(path: &FieldPath, value: &str, messages: Messages, errors: &mut FieldErrors) {
+    errors.extend(messages.into_iter().map(|why| FieldError::invalid(path.clone(), value, why)));
 }
 
 #[cfg(test)]

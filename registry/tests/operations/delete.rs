@@ -20,7 +20,7 @@ fn held(name: &str, finalizers: &[&str]) -> Value {
 fn waiting(world: &World, deleted: Deleted) -> Object {
     match deleted {
         Deleted::Waiting(object) => object.to_object(world.widgets.gvk()).unwrap(),
-        Deleted::Gone { uid } => panic!("{uid} is gone"),
+        gone => panic!("{gone:?}"),
     }
 }
 

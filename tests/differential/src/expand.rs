@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `${ns}`, `${id}` | the scenario's namespace; a word that no other scenario and no other run has |
 //! | `${claims}`, `${all-claims}`, `${groups}`, `${organizations}` | paths of collections |
-//! | `${configmaps}` | the path of the scenario's config maps |
+//! | `${configmaps}`, `${core}` | the path of the scenario's config maps, and of its other objects of `v1` |
 //! | `${configmap a}` | a config map called `a`, as JSON |
 //! | `${claim a}`, `${group a}` | a whole valid object called `a`, as JSON; the group's name begins with `${id}-` |
 //! | `${claim-type}`, `${group-type}`, `${organization-type}` | `"apiVersion": …, "kind": …` |
@@ -88,6 +88,7 @@ impl Variables {
                 "claims" => format!("{CATALOG}/namespaces/{id}/resourcecatalogclaims"),
                 "all-claims" => format!("{CATALOG}/resourcecatalogclaims"),
                 "configmaps" => format!("/api/v1/namespaces/{id}/configmaps"),
+                "core" => format!("/api/v1/namespaces/{id}"),
                 "groups" => format!("{ORG}/groups"),
                 "organizations" => format!("{ORG}/organizations"),
                 "claim-type" => CLAIM_TYPE.to_owned(),

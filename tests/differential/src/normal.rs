@@ -13,6 +13,7 @@
 mod causes;
 mod cells;
 mod discovery;
+mod managers;
 mod text;
 mod versions;
 
@@ -66,6 +67,7 @@ pub fn normalise(exchanges: &[Exchange], authority: &str, stripped: &[Stripped])
         discovery::hide_build(path_of(exchange), &mut answer["body"]);
         cells::hide_ages(&mut answer["body"]);
         causes::sort(&mut answer["body"]);
+        managers::sort(&mut answer["body"]);
         versions.replace(index + 1, exchange, &mut answer["body"]);
         texts.replace(index + 1, &exchange.sent, &versions, &mut answer);
         join_bookmarks(&mut answer["body"]);

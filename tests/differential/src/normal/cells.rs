@@ -37,7 +37,7 @@ fn hide(table: &mut Value, dates: &mut Vec<usize>) {
 
 /// Kubernetes' own kinds have their ages as text.
 fn is_date(column: &Value) -> bool {
-    column["type"] == "date" || column["name"] == "Age"
+    column["type"] == "date" || ["Age", "Last Seen", "First Seen"].iter().any(|name| column["name"] == *name)
 }
 
 /// `12s`; what has no age has `<unknown>`.

@@ -6,6 +6,20 @@ use serde_json::Value;
 /// The end of the names of the groups that the cases are about.
 const OURS: &str = ".bailiwick.dev";
 
+/// What a host without nodes has of Kubernetes' first group.
+const HOST: [&str; 10] = [
+    "configmaps",
+    "events",
+    "namespaces",
+    "namespaces/finalize",
+    "namespaces/status",
+    "podtemplates",
+    "resourcequotas",
+    "resourcequotas/status",
+    "secrets",
+    "serviceaccounts",
+];
+
 /// What a build calls itself.
 const BUILD: [&str; 7] = ["buildDate", "compiler", "gitCommit", "gitTreeState", "gitVersion", "goVersion", "platform"];
 
@@ -22,7 +36,12 @@ pub(super) fn keep_ours(body: &mut Value) {
     match body.get("kind").and_then(Value::as_str) {
         Some("APIGroupList") => keep_our_groups(body, "groups"),
         Some("APIGroupDiscoveryList") => keep_our_groups(body, "items"),
-        Some("APIResourceList") => by_name(body, "resources"),
+        Some("APIResourceList") => {
+            if body["groupVersion"] == "v1" {
+                for_list(body, "resources", |resources| resources.retain(|resource| HOST.contains(&name(resource))));
+            }
+            by_name(body, "resources");
+        }
         _ => {}
     }
 }

@@ -8,8 +8,24 @@ use serde_json::Value;
 use crate::run::Exchange;
 
 /// The plural names of the kinds in the cases: a path that ends in one is a collection's.
-const COLLECTIONS: [&str; 6] =
-    ["configmaps", "groups", "namespaces", "organizations", "orggroups", "resourcecatalogclaims"];
+const COLLECTIONS: [&str; 16] = [
+    "clusterrolebindings",
+    "clusterroles",
+    "configmaps",
+    "events",
+    "groups",
+    "leases",
+    "namespaces",
+    "organizations",
+    "orggroups",
+    "podtemplates",
+    "resourcecatalogclaims",
+    "resourcequotas",
+    "rolebindings",
+    "roles",
+    "secrets",
+    "serviceaccounts",
+];
 
 /// What versions there were in a scenario up to now.
 #[derive(Debug, Default)]
