@@ -15,6 +15,7 @@ mod configuration;
 mod identity;
 mod jwt;
 mod request_header;
+mod service_account;
 mod token;
 mod token_cache;
 mod websocket;
@@ -35,10 +36,12 @@ pub use self::configuration::{
 };
 pub use self::jwt::{Algorithms, JwtAuthenticator, JwtOptions, JwtSetupError, KeySet, UnsupportedAlgorithm};
 pub use self::request_header::{RequestHeaderError, RequestHeaderOptions};
+pub use self::service_account::{OpenIdDocuments, ServiceAccountParts, ServiceAccountTokens, TokenSigner};
 pub use self::token::{Audiences, MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
 pub use self::token_cache::{TokenCache, TokenCacheOptions};
 
 pub(crate) use self::identity::is_anonymous;
+pub(crate) use self::service_account::PATHS as OPENID_PATHS;
 
 use self::certificate::Verdict;
 use self::request_header::RequestHeader;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, Server, ServerOptions,
-    ServerParts, Unhealthy,
+    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, OpenIdDocuments, Server,
+    ServerOptions, ServerParts, ServiceAccountTokens, Unhealthy,
 };
-use bailiwick_registry::kinds::{self, Reviewers};
+use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
 use bailiwick_registry::rbac::{LivePolicy, Rbac};
 use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
 use bailiwick_storage::Store;
@@ -23,6 +23,10 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     /// Who finds out who asks.
     pub(crate) authentication: Arc<Authentication>,
+    /// Who issues and knows tokens of service accounts.
+    pub(crate) service_accounts: Arc<ServiceAccountTokens>,
+    /// How others verify these tokens.
+    pub(crate) openid: OpenIdDocuments,
     pub(crate) clock: Arc<dyn Clock>,
     /// What everyone may ask for.
     pub(crate) always_allow: AllowPaths,
@@ -60,8 +64,11 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let authorizer: Arc<dyn Authorizer> = Arc::new(AuthorizerChain::new(authorizers));
     let reviewers =
         Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
-    let kinds = kinds::all()?.into_iter().chain(kinds::host()?).chain(kinds::reviews(&reviewers)?).collect();
+    let issuer: Arc<dyn TokenIssuer> = parts.service_accounts.clone();
+    let host = kinds::with_tokens(kinds::host()?, &issuer)?;
+    let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Arc::new(Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?);
+    parts.service_accounts.look_in(registry.clone());
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -86,7 +93,8 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         audit,
         metrics: parts.metrics,
     };
-    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.authentication))
+    let server = Server::new(parts_of_server, &options).with_openid(parts.openid);
+    Ok(Frontend::new(Arc::new(server), parts.authentication))
 }
 
 fn limits(flags: LimitFlags) -> LimitOptions {

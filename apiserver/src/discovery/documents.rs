@@ -46,6 +46,8 @@ struct Group<'k> {
 struct Subresource<'k> {
     name: &'static str,
     kind: &'k str,
+    /// The group and version of its kind, if they are not the parent's.
+    foreign: Option<&'k GroupVersion>,
     verbs: Vec<String>,
 }
 
@@ -145,6 +147,8 @@ fn resources(kind: &ServedKind) -> Vec<ApiResource> {
         name: format!("{}/{}", names.plural, subresource.name),
         namespaced,
         kind: subresource.kind.to_owned(),
+        group: subresource.foreign.map(|version| version.group.to_string()).unwrap_or_default(),
+        version: subresource.foreign.map(|version| version.version.to_string()).unwrap_or_default(),
         verbs: subresource.verbs,
         ..Default::default()
     });
@@ -167,7 +171,10 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
     let response_kind = |name: &str| Some(ResponseKind::from(&kind.version().group_version.kind(name.to_owned())));
     let below = subresources(kind).into_iter().map(|subresource| ApiSubresourceDiscovery {
         subresource: subresource.name.to_owned(),
-        response_kind: response_kind(subresource.kind),
+        response_kind: match subresource.foreign {
+            Some(version) => Some(ResponseKind::from(&version.kind(subresource.kind.to_owned()))),
+            None => response_kind(subresource.kind),
+        },
         accepted_types: Vec::new(),
         verbs: subresource.verbs,
     });
@@ -202,11 +209,13 @@ fn storage_hash(kind: &ServedKind) -> String {
 
 /// The subresources of a kind, by name.
 fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
-    let status = Subresource { name: "status", kind: &kind.kind().names().kind, verbs: owned(&STATUS_VERBS) };
+    let status =
+        Subresource { name: "status", kind: &kind.kind().names().kind, foreign: None, verbs: owned(&STATUS_VERBS) };
     let own = kind.kind().subresources().iter().map(|own| {
         let mut verbs: Vec<_> = own.verbs().iter().copied().map(SubresourceVerb::as_str).map(str::to_owned).collect();
         verbs.sort_unstable();
-        Subresource { name: own.name(), kind: own.kind(), verbs }
+        let foreign = own.foreign().map(|version| &version.group_version);
+        Subresource { name: own.name(), kind: own.kind(), foreign, verbs }
     });
     let mut all: Vec<_> = kind.kind().has_status().then_some(status).into_iter().chain(own).collect();
     all.sort_by_key(|subresource| subresource.name);

@@ -8,7 +8,8 @@ const ONE_BY_ONE: [Verb; 6] = [Verb::Create, Verb::Delete, Verb::Get, Verb::List
 
 /// All kinds in all their versions.
 pub(super) fn resources(served: &[ServedKind]) -> Vec<Resource<'_>> {
-    served.iter().map(resource).collect()
+    let own = served.iter().map(resource);
+    own.chain(served.iter().flat_map(foreign)).collect()
 }
 
 fn resource(kind: &ServedKind) -> Resource<'_> {
@@ -25,6 +26,25 @@ fn resource(kind: &ServedKind) -> Resource<'_> {
         selectable_fields: version.selectable.iter().map(SelectableField::name).collect(),
         subresources: subresources(kind),
     }
+}
+
+/// Kinds that only occur below objects, and have no paths of their own.
+fn foreign(kind: &ServedKind) -> impl Iterator<Item = Resource<'_>> {
+    kind.kind().subresources().iter().filter_map(|below| {
+        let version = below.foreign()?;
+        Some(Resource {
+            group_version: &version.group_version,
+            kind: below.kind(),
+            list_kind: "",
+            plural: "",
+            scope: kind.kind().scope(),
+            verbs: &[],
+            schema: &version.schema,
+            typed: kind.host_type().is_some(),
+            selectable_fields: Vec::new(),
+            subresources: Vec::new(),
+        })
+    })
 }
 
 fn verbs(kind: &ServedKind) -> &'static [Verb] {
@@ -48,12 +68,14 @@ fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
     let own_kind = &*kind.kind().names().kind;
     let status = Subresource {
         name: "status",
+        foreign: None,
         kind: own_kind,
         read_kind: own_kind,
         verbs: vec![Verb::Get, Verb::Update, Verb::Patch],
     };
     let others = kind.kind().subresources().iter().map(|other| Subresource {
         name: other.name(),
+        foreign: other.foreign().map(|version| &version.group_version),
         kind: other.kind(),
         read_kind: other.read_kind(),
         verbs: other.verbs().iter().copied().map(verb).collect(),
