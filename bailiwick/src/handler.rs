@@ -10,7 +10,7 @@ use bailiwick_apiserver::{
     ServerOptions, ServerParts, ServiceAccountTokens, Unhealthy,
 };
 use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
-use bailiwick_registry::rbac::{LivePolicy, Rbac};
+use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
 use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +48,8 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
+    #[error("the roles cannot be read or made")]
+    Roles(#[source] bailiwick_registry::Error),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -67,8 +69,12 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let issuer: Arc<dyn TokenIssuer> = parts.service_accounts.clone();
     let host = kinds::with_tokens(kinds::host()?, &issuer)?;
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
-    let registry = Arc::new(Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?);
+    let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
+    let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
+    let registry = Arc::new(registry.with_admission(guard));
     parts.service_accounts.look_in(registry.clone());
+    follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
+    bootstrap(&registry).await.map_err(HandlerError::Roles)?;
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
