@@ -274,7 +274,7 @@ impl TokenReviewer for Authentication {
             check_length(&token)?;
             let revocable = self.revocable_tokens.authenticate_for(&token, &audiences).await;
             match revocable {
-                Ok(Some(owner)) => return Ok(Some(owner)),
+                Ok(Some(owner)) => Ok(Some(owner)),
                 Ok(None) => self.tokens.authenticator().authenticate_for(&token, &audiences).await,
                 Err(refusal) => match self.tokens.authenticator().authenticate_for(&token, &audiences).await {
                     Ok(None) => Err(refusal),
