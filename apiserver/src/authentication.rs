@@ -15,6 +15,7 @@ mod configuration;
 mod identity;
 mod jwt;
 mod request_header;
+mod service_account;
 mod token;
 mod token_cache;
 mod websocket;
@@ -22,6 +23,8 @@ mod websocket;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use bailiwick_registry::kinds::{TokenOwner, TokenReviewError, TokenReviewer};
 use bailiwick_registry::{Clock, User};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -33,10 +36,12 @@ pub use self::configuration::{
 };
 pub use self::jwt::{Algorithms, JwtAuthenticator, JwtOptions, JwtSetupError, KeySet, UnsupportedAlgorithm};
 pub use self::request_header::{RequestHeaderError, RequestHeaderOptions};
-pub use self::token::{MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
+pub use self::service_account::{OpenIdDocuments, ServiceAccountParts, ServiceAccountTokens, TokenSigner};
+pub use self::token::{Audiences, MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
 pub use self::token_cache::{TokenCache, TokenCacheOptions};
 
 pub(crate) use self::identity::is_anonymous;
+pub(crate) use self::service_account::PATHS as OPENID_PATHS;
 
 use self::certificate::Verdict;
 use self::request_header::RequestHeader;
@@ -49,8 +54,12 @@ pub struct AuthenticationParts {
     pub tls: Arc<Tls>,
     /// Which headers of front proxies name users.
     pub request_header: RequestHeaderOptions,
-    /// Who knows tokens.
+    /// Who knows tokens that can become void at any moment, and is asked each time.
+    pub revocable_tokens: Arc<dyn TokenAuthenticator>,
+    /// Who knows other tokens.
     pub tokens: Arc<dyn TokenAuthenticator>,
+    /// What this server is called in tokens.
+    pub audiences: Vec<String>,
     /// How it is remembered what they said.
     pub token_cache: TokenCacheOptions,
     /// Where requests need no credentials.
@@ -63,7 +72,9 @@ pub struct AuthenticationParts {
 pub struct Authentication {
     tls: Arc<Tls>,
     request_header: RequestHeader,
+    revocable_tokens: Arc<dyn TokenAuthenticator>,
     tokens: TokenCache,
+    audiences: Vec<String>,
     anonymous: ArcSwap<Anonymous>,
     clock: Arc<dyn Clock>,
 }
@@ -132,7 +143,9 @@ impl Authentication {
         Ok(Self {
             tls: parts.tls,
             request_header,
+            revocable_tokens: parts.revocable_tokens,
             tokens: TokenCache::new(parts.tokens, parts.token_cache),
+            audiences: parts.audiences,
             anonymous: ArcSwap::from_pointee(parts.anonymous),
             clock: parts.clock,
         })
@@ -226,7 +239,7 @@ impl Authentication {
     }
 
     async fn user_of(&self, token: &Token, peer: &Peer) -> Option<Arc<User>> {
-        match self.tokens.authenticate(token).await {
+        match self.owner_of(token).await {
             Ok(Some(user)) => Some(user),
             Ok(None) => {
                 tracing::debug!(peer = %peer.address(), "a token is not known");
@@ -238,4 +251,45 @@ impl Authentication {
             }
         }
     }
+
+    async fn owner_of(&self, token: &Token) -> Result<Option<Arc<User>>, TokenError> {
+        check_length(token)?;
+        let refusal = match self.revocable_tokens.authenticate(token).await {
+            Ok(Some(user)) => return Ok(Some(Arc::new(identity::known(user)))),
+            Ok(None) => None,
+            Err(refusal) => Some(refusal),
+        };
+        match (self.tokens.authenticate(token).await?, refusal) {
+            (None, Some(refusal)) => Err(refusal),
+            (found, _) => Ok(found),
+        }
+    }
+}
+
+#[async_trait]
+impl TokenReviewer for Authentication {
+    async fn review(&self, token: &str, audiences: &[String]) -> Result<Option<TokenOwner>, TokenReviewError> {
+        let (token, audiences) = (Token::new(token), Audiences { wanted: audiences, own: &self.audiences });
+        let review = async {
+            check_length(&token)?;
+            let revocable = self.revocable_tokens.authenticate_for(&token, &audiences).await;
+            match revocable {
+                Ok(Some(owner)) => Ok(Some(owner)),
+                Ok(None) => self.tokens.authenticator().authenticate_for(&token, &audiences).await,
+                Err(refusal) => match self.tokens.authenticator().authenticate_for(&token, &audiences).await {
+                    Ok(None) => Err(refusal),
+                    other => other,
+                },
+            }
+        };
+        let owner = review.await.map_err(|error| TokenReviewError(error.0))?;
+        Ok(owner.map(|owner| TokenOwner { user: identity::known(owner.user), ..owner }))
+    }
+}
+
+fn check_length(token: &Token) -> Result<(), TokenError> {
+    if token.expose().len() <= MAX_TOKEN_BYTES {
+        return Ok(());
+    }
+    Err(TokenError(format!("the token is longer than {MAX_TOKEN_BYTES} bytes")))
 }

@@ -35,11 +35,12 @@ mod witness;
 
 pub use audit::{Audit, AuditLog, AuditLogError, AuditLogOptions, AuditMode, LogTarget, Policy, PolicyError, Source};
 pub use authentication::{
-    Algorithms, Anonymous, Authentication, AuthenticationConfiguration, AuthenticationError, AuthenticationFile,
-    AuthenticationFileError, AuthenticationParts, ClaimMapping, ClaimMappings, ClaimValidationRule, ConfigurationError,
-    Issuer, JwtAuthenticator, JwtConfiguration, JwtOptions, JwtSetupError, KeySet, MAX_TOKEN_BYTES, PrefixedClaim,
-    RequestHeaderError, RequestHeaderOptions, Requester, Token, TokenAuthenticator, TokenAuthenticatorChain,
-    TokenCache, TokenCacheOptions, TokenError, UnsupportedAlgorithm,
+    Algorithms, Anonymous, Audiences, Authentication, AuthenticationConfiguration, AuthenticationError,
+    AuthenticationFile, AuthenticationFileError, AuthenticationParts, ClaimMapping, ClaimMappings, ClaimValidationRule,
+    ConfigurationError, Issuer, JwtAuthenticator, JwtConfiguration, JwtOptions, JwtSetupError, KeySet, MAX_TOKEN_BYTES,
+    OpenIdDocuments, PrefixedClaim, RequestHeaderError, RequestHeaderOptions, Requester, ServiceAccountParts,
+    ServiceAccountTokens, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenCache, TokenCacheOptions,
+    TokenError, TokenSigner, UnsupportedAlgorithm,
 };
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};

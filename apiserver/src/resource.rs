@@ -3,8 +3,10 @@
 use std::time::SystemTime;
 
 use bailiwick_machinery::apply::manager_name;
-use bailiwick_machinery::{GroupVersion, Scope, Status};
-use bailiwick_registry::{Authorizer, Ctx, Error, Part, Registry, ServedKind, Subresource, Tracking, User};
+use bailiwick_machinery::{GroupVersion, Reason, Scope, Status};
+use bailiwick_registry::{
+    Authorizer, Ctx, Error, Part, Registry, ServedKind, Subresource, Tracking, User, Virtual, VirtualVerb,
+};
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Response};
@@ -25,6 +27,7 @@ mod list;
 mod patch;
 mod subresource;
 mod update;
+mod virtual_kind;
 pub(crate) mod watch;
 
 /// An answer, or the status that refuses one.
@@ -51,6 +54,8 @@ pub(crate) enum Target<'c> {
     Main,
     /// The status of an object.
     Status,
+    /// Objects that are made when they are asked for, or one.
+    Made(&'c dyn Virtual),
     /// Something else below an object.
     Custom(&'c dyn Subresource),
     /// Nothing that is below objects of the kind.
@@ -64,7 +69,13 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
         return None;
     }
     let kind = registry.find(&GroupVersion::new(group, version), info.resource())?;
-    let across = matches!(info.verb(), Verb::List | Verb::Watch);
+    let maker = kind.kind().maker();
+    let offers = |verb| maker.is_none_or(|maker| maker.verbs().contains(&verb));
+    // What has no objects to be named or listed has no paths for that.
+    if !info.name().is_empty() && !offers(VirtualVerb::Get) {
+        return None;
+    }
+    let across = matches!(info.verb(), Verb::List | Verb::Watch) && offers(VirtualVerb::List);
     let in_scope = match kind.kind().scope() {
         Scope::Cluster => info.namespace().is_empty() || info.is_namespace_itself(),
         Scope::Namespaced => !info.namespace().is_empty() || across,
@@ -75,11 +86,21 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
     let custom = |name: &str| kind.kind().subresources().iter().find(|sub| sub.name() == name);
     let target = match info.subresource() {
         _ if info.parts().count() > 3 => Target::Nothing,
-        "" => Target::Main,
+        "" => maker.map_or(Target::Main, Target::Made),
         "status" if kind.kind().has_status() => Target::Status,
         name => custom(name).map_or(Target::Nothing, |subresource| Target::Custom(&**subresource)),
     };
     Some((kind, target))
+}
+
+/// The answer where a path names nothing. Groups of Kubernetes' own say so as objects, others as text.
+pub(crate) fn not_found(registry: &Registry, info: &RequestInfo) -> Answer {
+    let (group, version) = (info.api_group(), info.api_version());
+    let is_named = |kind: &ServedKind| kind.gvk().group == group && kind.gvk().version == version;
+    if !registry.served().iter().any(|kind| kind.host_type().is_some() && is_named(kind)) {
+        return Ok(respond::page_not_found());
+    }
+    Err(Box::new(Status::new(Reason::NotFound, "the server could not find the requested resource")))
 }
 
 // === impl Call ===
@@ -89,6 +110,7 @@ impl<'c> Call<'c> {
     pub(crate) async fn answer(self, kind: &'c ServedKind, target: Target<'c>) -> Answer {
         match target {
             Target::Main => self.main(kind).await,
+            Target::Made(maker) => self.made(kind, maker).await,
             Target::Status => self.status(kind).await,
             Target::Custom(subresource) => self.subresource(kind, subresource).await,
             Target::Nothing => Err(Box::new(Status::not_found(&kind.resource(), self.name()))),
@@ -143,6 +165,10 @@ impl<'c> Call<'c> {
     }
 
     fn not_supported(&self, kind: &ServedKind) -> Box<Status> {
+        if kind.kind().maker().is_some() {
+            let message = "the server does not allow this method on the requested resource";
+            return Box::new(Status::new(Reason::MethodNotAllowed, message));
+        }
         let verb = self.request.info().verb().as_str();
         Box::new(Status::method_not_supported(&kind.resource(), verb))
     }

@@ -120,6 +120,26 @@ pub(crate) fn list(
     for object in &list.objects {
         objects.push(read(kind, &Encoded::of(object).map_err(|error| damaged(kind, &error))?)?);
     }
+    self::objects(form, kind, metadata, objects)
+}
+
+/// An object that was made for this answer.
+pub(crate) fn made_object(
+    form: &Form,
+    code: StatusCode,
+    kind: &ServedKind,
+    object: &Object,
+) -> Result<Response<Body>, Box<Status>> {
+    Ok(whole(form, code, object_bytes(form, kind, object, Headers::Shown)?))
+}
+
+/// A list of objects.
+pub(crate) fn objects(
+    form: &Form,
+    kind: &ServedKind,
+    metadata: ListMeta,
+    objects: Vec<Object>,
+) -> Result<Response<Body>, Box<Status>> {
     let body = match form.shape {
         Shape::Plain => plain(form, kind.list_host_type(), &plain_list(kind, &metadata, objects))?,
         Shape::Metadata(version) => partial(form, &PartialObjectMetadataList::new(version, metadata, &objects)),

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::audit::{self, Arrival, Audit, Auditor, Content, Trail};
-use crate::authentication::Requester;
+use crate::authentication::{OPENID_PATHS, OpenIdDocuments, Requester};
 use crate::authorization::authorize;
 use crate::body::{self, Body};
 use crate::discovery::Discovery;
@@ -91,6 +91,7 @@ pub struct Server {
     watches: Watches,
     discovery: Discovery,
     openapi: OpenApi,
+    openid: Option<OpenIdDocuments>,
     health: Health,
     version: ServerVersion,
     request_timeout: Duration,
@@ -135,6 +136,7 @@ impl Server {
         Self {
             discovery: Discovery::new(&parts.registry),
             openapi: OpenApi::new(parts.registry.served()),
+            openid: None,
             health: parts.health,
             version: ServerVersion::new(),
             registry: parts.registry,
@@ -149,6 +151,13 @@ impl Server {
             metrics: parts.metrics,
             requests,
         }
+    }
+
+    /// The same, with documents by which others verify tokens that it issues.
+    #[must_use]
+    pub fn with_openid(mut self, documents: OpenIdDocuments) -> Self {
+        self.openid = Some(documents);
+        self
     }
 
     /// Answers a request. Never fails: what goes wrong is in the answer.
@@ -374,7 +383,7 @@ impl Server {
             return Ok(found.unwrap_or_else(respond::page_not_found));
         }
         let Some((kind, target)) = resource::find(&self.registry, request.info()) else {
-            return Ok(respond::page_not_found());
+            return resource::not_found(&self.registry, request.info());
         };
         let body = match *request.method() {
             Method::GET | Method::HEAD => Bytes::new(),
@@ -409,6 +418,7 @@ impl Server {
         let found = self.discovery.answer(path, &head.headers, pretty);
         let found = found.or_else(|| self.openapi.answer(path, request.query(), &head.headers));
         let found = found.or_else(|| self.version.answer(path));
+        let found = found.or_else(|| self.openid.as_ref()?.answer(path));
         match found {
             Some(response) => Some(response.map(Body::from)),
             None => self.answer_health(request).await,
@@ -418,6 +428,7 @@ impl Server {
     /// What there is, for people who look around.
     fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
         let documents = self.discovery.paths().chain(openapi::PATHS);
+        let documents = documents.chain(self.openid.iter().flat_map(|_| OPENID_PATHS));
         let mut paths: Vec<&str> = documents.chain(HEALTH).chain([metrics::PATH, "/version"]).collect();
         paths.sort_unstable();
         let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());

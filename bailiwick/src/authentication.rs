@@ -14,6 +14,7 @@ use bailiwick_registry::Clock;
 
 use crate::flags::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
 use crate::private_file::{self, PrivateFileError};
+use crate::service_accounts::ServiceAccounts;
 
 /// How often the configuration file is looked at.
 const FILE_POLL: Duration = Duration::from_secs(2);
@@ -48,6 +49,7 @@ pub(crate) enum AuthenticationSetupError {
 /// Everything that finds out who asks. Issuers are asked for their keys from now on, in the background.
 pub(crate) fn authentication(
     flags: &AuthenticationFlags,
+    service_accounts: &ServiceAccounts,
     tls: Arc<Tls>,
     clock: Arc<dyn Clock>,
 ) -> Result<Arc<Authentication>, AuthenticationSetupError> {
@@ -77,7 +79,9 @@ pub(crate) fn authentication(
     let authentication = Arc::new(Authentication::new(AuthenticationParts {
         tls,
         request_header: request_header(&flags.request_header),
+        revocable_tokens: service_accounts.tokens.clone(),
         tokens: Arc::new(TokenAuthenticatorChain::new(vec![issuers.clone()])),
+        audiences: service_accounts.audiences.clone(),
         token_cache: TokenCacheOptions::default(),
         anonymous,
         clock,

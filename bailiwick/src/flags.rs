@@ -2,6 +2,7 @@
 
 mod authentication;
 mod duration;
+mod service_account;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
+pub(crate) use self::service_account::ServiceAccountFlags;
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
 ///
@@ -67,6 +69,8 @@ pub(crate) struct ServeFlags {
     pub(crate) listen: ListenFlags,
     #[command(flatten)]
     pub(crate) authentication: AuthenticationFlags,
+    #[command(flatten)]
+    pub(crate) service_account: ServiceAccountFlags,
     #[command(flatten)]
     pub(crate) authorization: AuthorizationFlags,
     #[command(flatten)]

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, Server, ServerOptions,
-    ServerParts, Unhealthy,
+    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, OpenIdDocuments, Server,
+    ServerOptions, ServerParts, ServiceAccountTokens, Unhealthy,
 };
-use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, kinds};
+use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
+use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
+use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
 use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +23,10 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     /// Who finds out who asks.
     pub(crate) authentication: Arc<Authentication>,
+    /// Who issues and knows tokens of service accounts.
+    pub(crate) service_accounts: Arc<ServiceAccountTokens>,
+    /// How others verify these tokens.
+    pub(crate) openid: OpenIdDocuments,
     pub(crate) clock: Arc<dyn Clock>,
     /// What everyone may ask for.
     pub(crate) always_allow: AllowPaths,
@@ -42,6 +48,8 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
+    #[error("the roles cannot be read or made")]
+    Roles(#[source] bailiwick_registry::Error),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -51,8 +59,22 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let kinds = kinds::all()?.into_iter().chain(kinds::host()?).collect();
-    let registry = Arc::new(Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?);
+    let roles = Arc::new(LivePolicy::default());
+    let rbac = || Rbac::new(roles.clone());
+    let authorizers: Vec<Box<dyn Authorizer>> =
+        vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow.clone()), Box::new(rbac())];
+    let authorizer: Arc<dyn Authorizer> = Arc::new(AuthorizerChain::new(authorizers));
+    let reviewers =
+        Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
+    let issuer: Arc<dyn TokenIssuer> = parts.service_accounts.clone();
+    let host = kinds::with_tokens(kinds::host()?, &issuer)?;
+    let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
+    let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
+    let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
+    let registry = Arc::new(registry.with_admission(guard));
+    parts.service_accounts.look_in(registry.clone());
+    follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
+    bootstrap(&registry).await.map_err(HandlerError::Roles)?;
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -62,23 +84,23 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let options = ServerOptions {
         request_timeout: parts.request_timeout,
         min_watch_duration: parts.min_request_timeout,
-        always_allow: parts.always_allow.clone(),
+        always_allow: parts.always_allow,
         limits: limits(parts.limits),
         goaway_chance: parts.limits.goaway_chance,
         ..ServerOptions::default()
     };
-    let authorizers: Vec<Box<dyn Authorizer>> = vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow)];
     let audit = audit::open(&parts.audit, &parts.metrics, &parts.clock)?;
     let parts_of_server = ServerParts {
         registry,
         health,
-        authorizer: Arc::new(AuthorizerChain::new(authorizers)),
+        authorizer,
         clock: parts.clock,
         shutdown: parts.stopped,
         audit,
         metrics: parts.metrics,
     };
-    Ok(Frontend::new(Arc::new(Server::new(parts_of_server, &options)), parts.authentication))
+    let server = Server::new(parts_of_server, &options).with_openid(parts.openid);
+    Ok(Frontend::new(Arc::new(server), parts.authentication))
 }
 
 fn limits(flags: LimitFlags) -> LimitOptions {

@@ -13,6 +13,7 @@ mod logging;
 mod private_file;
 mod report;
 mod serve;
+mod service_accounts;
 mod signals;
 mod snapshot;
 mod store;

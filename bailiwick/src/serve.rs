@@ -19,6 +19,7 @@ use crate::flags::{ListenFlags, ServeFlags};
 use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
 use crate::private_file::{self, PrivateFileError};
+use crate::service_accounts::{ServiceAccountError, ServiceAccounts};
 use crate::signals::StopSignals;
 use crate::store::{self, StoreError};
 use crate::{logging, report};
@@ -37,6 +38,8 @@ pub(crate) enum ServeError {
     Tls(#[from] TlsError),
     #[error(transparent)]
     Authentication(#[from] AuthenticationSetupError),
+    #[error(transparent)]
+    ServiceAccounts(#[from] ServiceAccountError),
     #[error(transparent)]
     Bind(#[from] BindError),
     #[error(transparent)]
@@ -107,7 +110,8 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     certificates.files.request_header_ca = flags.authentication.request_header.requestheader_client_ca_file.clone();
     let tls = Arc::new(Tls::load(&certificates.files)?);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let authentication = authentication(&flags.authentication, tls.clone(), clock.clone())?;
+    let service_accounts = ServiceAccounts::open(&flags.service_account, &folder.pki(), clock.clone())?;
+    let authentication = authentication(&flags.authentication, &service_accounts, tls.clone(), clock.clone())?;
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
@@ -118,6 +122,8 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let parts = Parts {
         store: store.clone(),
         authentication,
+        openid: service_accounts.documents(&url(listener.address())),
+        service_accounts: service_accounts.tokens,
         clock,
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,

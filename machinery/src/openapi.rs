@@ -62,11 +62,13 @@ pub struct Resource<'a> {
     pub subresources: Vec<Subresource<'a>>,
 }
 
-/// What can be reached below an object. Its kinds are of the same group and version as the object's.
+/// What can be reached below an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subresource<'a> {
     /// The last part of its path.
     pub name: &'a str,
+    /// The group and version of its kinds, if they are not the object's.
+    pub foreign: Option<&'a GroupVersion>,
     /// The kind that is written.
     pub kind: &'a str,
     /// The kind that is read.

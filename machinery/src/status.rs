@@ -306,7 +306,9 @@ impl Status {
             }
             status["code"] = json!(reason.code());
         }
-        if self.details != Details::default() {
+        // Where nothing is named that could be told of, Kubernetes has empty details for these.
+        let always_detailed = matches!(self.reason, Some(Reason::NotFound | Reason::MethodNotAllowed));
+        if always_detailed || self.details != Details::default() {
             status["details"] = json!(self.details);
         }
         status

@@ -1,9 +1,10 @@
 //! What a client sent becomes an object of its kind: typed metadata, no field that the schema does not know, defaults.
 
 use bailiwick_machinery::decode::FieldValidation;
+use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::{
-    FieldError, FieldErrors, FieldPath, GroupKind, Object, metadata, schema, validate_object_metadata,
-    validate_object_metadata_update,
+    FieldError, FieldErrors, FieldPath, GroupKind, GroupVersionKind, Object, metadata, schema,
+    validate_object_metadata, validate_object_metadata_update,
 };
 use serde_json::Value;
 
@@ -170,6 +171,29 @@ impl ServedKind {
             errors,
         })
     }
+}
+
+/// Makes an object of one of Kubernetes' own kinds, which need not be served by itself, of what a client sent. Returns it
+/// with what the client should know.
+pub(crate) fn accept_host(
+    gvk: &GroupVersionKind,
+    mut object: Object,
+    options: &WriteOptions,
+) -> Result<(Object, Vec<String>)> {
+    let unfit = |error: &dyn std::fmt::Display| Error::Unfit {
+        kind: gvk.kind.to_string(),
+        version: gvk.version.to_string(),
+        why: error.to_string(),
+    };
+    let (found, kind) = (object.kind().to_owned(), &gvk.kind);
+    let host_type = HostType::of(gvk).filter(|_| object.gvk().as_ref() == Some(gvk));
+    let host_type = host_type.ok_or_else(|| {
+        let version = object.api_version();
+        Error::BadRequest(format!("{found} in version \"{version}\" cannot be handled as a {kind}"))
+    })?;
+    let unknown = host_type.accept(&mut object).map_err(|error| unfit(&error))?;
+    let warnings = options.validation.apply(problems(options), &unknown).map_err(|error| unfit(&error))?;
+    Ok((object, warnings))
 }
 
 /// What was found while the object was read. YAML's problems come together, and are warned of one by one.

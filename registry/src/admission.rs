@@ -85,7 +85,11 @@ impl Registry {
             }
             match self.cache().commit(txn).await {
                 Err(storage::Error::Conflict(conflict)) if conflict.key != *key => {}
-                committed => return committed.map(Some).map_err(Failure::Commit),
+                Ok(revision) => {
+                    self.settle(proposal.kind, revision.get()).await;
+                    return Ok(Some(revision));
+                }
+                Err(error) => return Err(Failure::Commit(error)),
             }
         }
         Err(Failure::Refused(contended(proposal.kind, proposal.name())))

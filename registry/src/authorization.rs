@@ -3,6 +3,7 @@
 //! The question is built once, from the request that will be executed; strategies that must know more ask the same way.
 
 use async_trait::async_trait;
+use k8s_openapi::api::authorization::v1::SubjectRulesReviewStatus;
 
 use crate::User;
 
@@ -68,6 +69,13 @@ pub struct AuthorizationError(pub String);
 pub trait Authorizer: Send + Sync + 'static {
     /// Answers.
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError>;
+}
+
+/// Who can list what someone may do.
+#[async_trait]
+pub trait RuleResolver: Send + Sync + 'static {
+    /// The rules that apply to a user in a namespace, as far as they are known.
+    async fn rules_for(&self, user: &User, namespace: &str) -> SubjectRulesReviewStatus;
 }
 
 /// Asks one after the other, until one decides.

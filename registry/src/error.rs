@@ -145,6 +145,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// Something failed that should not, and that is not the store.
+    #[error("{what} could not be made: {why}")]
+    Failed {
+        /// What was to be made.
+        what: &'static str,
+        /// What happened.
+        why: String,
+    },
     /// The store failed.
     #[error("{operation} of {resource} failed")]
     Storage {

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::encoded::{self, Encoded, EncodedError};
 use crate::strategy::{SchemaOnly, Strategy};
 use crate::subresource::Subresource;
+use crate::virtual_kind::Virtual;
 
 /// A kind.
 pub struct Kind {
@@ -36,6 +37,8 @@ pub struct Kind {
     renamed: Vec<Renamed>,
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
+    /// Who makes its objects, if they are not stored.
+    maker: Option<Arc<dyn Virtual>>,
     keys: Resource,
     habits: Habits,
 }
@@ -188,6 +191,7 @@ impl Kind {
             renamed: vec![&[]],
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
+            maker: None,
             keys,
             habits: Habits {
                 typed: false,
@@ -312,6 +316,13 @@ impl Kind {
         self
     }
 
+    /// With objects that are made when they are asked for, instead of stored.
+    #[must_use]
+    pub fn made_by(mut self, maker: impl Virtual) -> Self {
+        self.maker = Some(Arc::new(maker));
+        self
+    }
+
     /// Also served in another version or group, from the same storage.
     #[must_use]
     pub fn also_served(self, version: Version) -> Self {
@@ -389,6 +400,11 @@ impl Kind {
     /// What can be reached below its objects, beside the status.
     pub fn subresources(&self) -> &[Arc<dyn Subresource>] {
         &self.subresources
+    }
+
+    /// Who makes its objects, if they are not stored.
+    pub fn maker(&self) -> Option<&dyn Virtual> {
+        self.maker.as_deref()
     }
 
     /// Where its objects are stored.

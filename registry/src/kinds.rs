@@ -6,10 +6,16 @@ mod name;
 mod org_group;
 mod organization;
 mod resource_catalog_claim;
+mod review;
+mod token_request;
+
+use std::sync::Arc;
 
 use crate::kind::{Kind, KindError};
 
 pub use host::NamespaceLifecycle;
+pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
+pub use token_request::{TokenIssueError, TokenIssuer};
 
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
@@ -19,6 +25,16 @@ pub fn all() -> Result<Vec<Kind>, KindError> {
 /// Kubernetes' own kinds, for a server that has no cluster beside it.
 pub fn host() -> Result<Vec<Kind>, KindError> {
     host::all()
+}
+
+/// Kubernetes' kinds of questions: who someone is, and what they may do.
+pub fn reviews(reviewers: &Reviewers) -> Result<Vec<Kind>, KindError> {
+    review::all(reviewers)
+}
+
+/// The kinds, where service accounts have tokens that this issuer signs.
+pub fn with_tokens(kinds: Vec<Kind>, issuer: &Arc<dyn TokenIssuer>) -> Result<Vec<Kind>, KindError> {
+    token_request::with_tokens(kinds, issuer)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod selector_review;
 mod strategy;
 mod subresource;
 mod update;
+mod virtual_kind;
 mod watch;
 mod write;
 
@@ -29,7 +30,7 @@ pub use accept::Accepted;
 pub use admission::{Admission, Proposal};
 pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
-    Resource as ResourceAttributes, Target as AuthorizationTarget,
+    Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
 };
 pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
@@ -43,5 +44,6 @@ pub use selector_review::{field_selector_attributes, label_selector_attributes};
 pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};
+pub use virtual_kind::{Made, Virtual, VirtualCall, VirtualVerb};
 pub use watch::{ObjectWatch, WatchBatch, WatchEvent, WatchFrom};
 pub use write::{Tracking, WriteOptions, Written};

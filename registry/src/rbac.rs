@@ -9,9 +9,13 @@
 
 mod aggregate;
 mod authorizer;
+mod bootstrap;
 mod coverage;
+mod defaults;
 mod error;
 mod escalation;
+mod follow;
+mod guard;
 mod live;
 mod policy;
 mod review;
@@ -21,9 +25,13 @@ mod validation;
 
 pub use aggregate::aggregate;
 pub use authorizer::Rbac;
+pub use bootstrap::bootstrap;
 pub use coverage::uncovered;
+pub use defaults::{cluster_role_bindings, cluster_roles};
 pub use error::{RoleError, aggregated};
 pub use escalation::{EscalationError, RoleWrite, check_binding, check_role, confirm_no_escalation};
+pub use follow::follow;
+pub use guard::NoEscalation;
 pub use live::LivePolicy;
 pub use policy::{Grant, Policy, PolicyChange, PolicyKey, PolicyKind, PolicyObject, RoleSource};
 pub use review::rules_review;

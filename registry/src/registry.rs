@@ -1,15 +1,20 @@
 //! All kinds, and the store that holds their objects.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use bailiwick_machinery::{GroupResource, GroupVersion};
+use bailiwick_machinery::{GroupKind, GroupResource, GroupVersion};
 use bailiwick_storage::cache::{Cache, CacheOptions};
 use bailiwick_storage::{self as storage, At, Metrics, Store};
+use tokio::sync::watch;
 
 use crate::admission::Admission;
 use crate::extract::Extract;
 use crate::kind::{Kind, ServedKind};
+
+/// How long a writer waits for those who follow what it writes.
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// Kinds and their objects.
 pub struct Registry {
@@ -17,6 +22,8 @@ pub struct Registry {
     served: Vec<ServedKind>,
     by_path: HashMap<String, usize>,
     admissions: Vec<Box<dyn Admission>>,
+    /// Of some kinds, how far someone has come who follows them.
+    followers: Mutex<Vec<(GroupKind, watch::Receiver<u64>)>>,
     cache: Cache,
 }
 
@@ -31,7 +38,7 @@ impl Registry {
         let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
         let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
         let cache = Cache::start(store, options).await?;
-        Ok(Self { kinds, served, by_path, admissions: Vec::new(), cache })
+        Ok(Self { kinds, served, by_path, admissions: Vec::new(), followers: Mutex::default(), cache })
     }
 
     /// The same, with one more rule over objects. They are asked in the order in which they were added.
@@ -56,6 +63,27 @@ impl Registry {
         self.served.get(*self.by_path.get(&path(group_version, plural))?)
     }
 
+    /// From now on whoever writes objects of a kind waits until a follower has come as far, so that what follows from a
+    /// write is so for the writer's next request.
+    pub(crate) fn writers_wait_for(&self, kind: GroupKind, through_rx: watch::Receiver<u64>) {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner).push((kind, through_rx));
+    }
+
+    /// Waits for those who follow a kind, but not for ever.
+    pub(crate) async fn settle(&self, kind: &ServedKind, revision: u64) {
+        let group_kind = kind.group_kind();
+        let followers: Vec<_> = {
+            let followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+            followers.iter().filter(|(kind, _)| *kind == group_kind).map(|(_, through_rx)| through_rx.clone()).collect()
+        };
+        for mut through_rx in followers {
+            let reached = through_rx.wait_for(|through| *through >= revision);
+            if tokio::time::timeout(MAX_WAIT, reached).await.is_err() {
+                tracing::warn!(kind = %group_kind, revision, "what follows from a write takes long");
+            }
+        }
+    }
+
     pub(crate) fn admissions(&self) -> &[Box<dyn Admission>] {
         &self.admissions
     }
@@ -72,7 +100,7 @@ impl Registry {
             let resource = GroupResource::new(group, kind.names().plural.clone());
             Some((resource, snapshot.count(kind.keys().all(), None)))
         };
-        Ok(self.kinds.iter().filter_map(count).collect())
+        Ok(self.kinds.iter().filter(|kind| kind.maker().is_none()).filter_map(count).collect())
     }
 
     /// Asks the store whether it answers: what readiness depends on.

@@ -1,7 +1,7 @@
 //! Which objects of a kind a request is for, beside their namespace.
 
 use bailiwick_machinery::label::{Operator, Selector};
-use bailiwick_machinery::{FieldOperator, FieldSelector, Scope, go};
+use bailiwick_machinery::{FieldOperator, FieldSelector, Object as Made, Scope, go};
 use bailiwick_storage::cache::{Object, Term, TermClass};
 
 use crate::error::{Error, Result};
@@ -97,6 +97,21 @@ impl Selection {
                 NAMESPACE if self.namespaced => Some(namespace_of(object)),
                 NAMESPACE => Some(""),
                 other => Some(term(TermClass::Field, other).unwrap_or_default()),
+            })
+    }
+
+    /// Whether it takes an object of a kind whose objects are not stored.
+    pub fn matches_made(&self, kind: &ServedKind, object: &Made) -> bool {
+        let metadata = object.metadata();
+        let field = |name: &str| {
+            let declared = kind.version().selectable.iter().find(|declared| declared.name() == name);
+            declared.map(|declared| declared.value(object)).unwrap_or_default()
+        };
+        self.labels.matches(|name| metadata.label(name))
+            && self.fields.matches(|name| match name {
+                NAME => Some(metadata.name().to_owned()),
+                NAMESPACE => Some(metadata.namespace().to_owned()),
+                other => Some(field(other)),
             })
     }
 }

@@ -5,6 +5,7 @@ use bailiwick_machinery::{GroupVersion, Object};
 
 use crate::context::Ctx;
 use crate::error::Result;
+use crate::kind::Version;
 use crate::registry::Registry;
 
 /// What can be done with a subresource.
@@ -30,6 +31,11 @@ pub trait Subresource: Send + Sync + 'static {
     /// The kind of what [`Subresource::get`] gives, if it is another one.
     fn read_kind(&self) -> &'static str {
         self.kind()
+    }
+
+    /// The group, version and form of [`Subresource::kind`], if it is none of the parent's group and version.
+    fn foreign(&self) -> Option<&Version> {
+        None
     }
 
     /// Whether what it reads or writes carries secrets, such as tokens.

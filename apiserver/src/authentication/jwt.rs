@@ -19,6 +19,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bailiwick_registry::{Clock, User};
+use serde_json::{Map, Value};
 
 pub use self::algorithm::{Algorithms, UnsupportedAlgorithm};
 pub use self::key_set::KeySet;
@@ -26,6 +27,7 @@ pub use self::key_set::KeySet;
 use self::claims::{ClaimError, Claims};
 use self::compact::{Compact, CompactError};
 use self::fetch::{FetchSetupError, Fetcher};
+use self::key_set::Match;
 use self::key_source::{KeySource, KeySourceError};
 use self::mapping::{Mapping, MappingError};
 use super::configuration::{Issuer, JwtConfiguration};
@@ -84,6 +86,25 @@ enum JwtError {
     Claims(#[from] ClaimError),
     #[error(transparent)]
     Mapping(#[from] MappingError),
+}
+
+/// The issuer that a token names. Nothing has been verified.
+pub(super) fn untrusted_issuer(token: &str) -> Option<String> {
+    compact::untrusted_issuer(token)
+}
+
+/// What a token says that one of these keys signed; or why none did.
+pub(super) fn verified_payload(
+    token: &str,
+    algorithms: &Algorithms,
+    keys: &KeySet,
+) -> Result<Map<String, Value>, String> {
+    let token = Compact::parse(token, algorithms).map_err(|error| error.to_string())?;
+    match keys.check(&token) {
+        Match::Signed => compact::object("payload", &token.payload).map_err(|error| error.to_string()),
+        Match::Forged => Err("invalid signature".to_owned()),
+        Match::Unknown => Err("invalid signature, no keys found".to_owned()),
+    }
 }
 
 // === impl JwtOptions ===

@@ -4,7 +4,7 @@
 //! choose where they land. Known tokens and unknown ones are remembered apart, so that a flood of invented tokens displaces
 //! only other invented ones. Refusals are not remembered: a key that was not there a moment ago may be there now.
 
-mod generations;
+pub(super) mod generations;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -109,6 +109,11 @@ impl TokenCache {
             }
         };
         lookup.await
+    }
+
+    /// Who is asked about tokens that are not remembered.
+    pub(super) fn authenticator(&self) -> &dyn TokenAuthenticator {
+        &*self.authenticator
     }
 
     /// How many tokens are remembered.

@@ -8,7 +8,7 @@ use bailiwick_machinery::discovery::{
     GroupVersionForDiscovery, ResponseKind, Scope, storage_version_hash,
 };
 use bailiwick_machinery::{GroupVersion, Scope as KindScope};
-use bailiwick_registry::{ServedKind, SubresourceVerb};
+use bailiwick_registry::{ServedKind, SubresourceVerb, VirtualVerb};
 
 use super::version_order::best_first;
 
@@ -46,6 +46,8 @@ struct Group<'k> {
 struct Subresource<'k> {
     name: &'static str,
     kind: &'k str,
+    /// The group and version of its kind, if they are not the parent's.
+    foreign: Option<&'k GroupVersion>,
     verbs: Vec<String>,
 }
 
@@ -145,6 +147,8 @@ fn resources(kind: &ServedKind) -> Vec<ApiResource> {
         name: format!("{}/{}", names.plural, subresource.name),
         namespaced,
         kind: subresource.kind.to_owned(),
+        group: subresource.foreign.map(|version| version.group.to_string()).unwrap_or_default(),
+        version: subresource.foreign.map(|version| version.version.to_string()).unwrap_or_default(),
         verbs: subresource.verbs,
         ..Default::default()
     });
@@ -156,7 +160,7 @@ fn resources(kind: &ServedKind) -> Vec<ApiResource> {
         verbs: verbs(kind),
         short_names: owned(&names.short_names),
         categories: owned(&names.categories),
-        storage_version_hash: kind.kind().stored_gvk().map(|stored| storage_version_hash(&stored)).unwrap_or_default(),
+        storage_version_hash: storage_hash(kind),
         ..Default::default()
     };
     [itself].into_iter().chain(below).collect()
@@ -167,7 +171,10 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
     let response_kind = |name: &str| Some(ResponseKind::from(&kind.version().group_version.kind(name.to_owned())));
     let below = subresources(kind).into_iter().map(|subresource| ApiSubresourceDiscovery {
         subresource: subresource.name.to_owned(),
-        response_kind: response_kind(subresource.kind),
+        response_kind: match subresource.foreign {
+            Some(version) => Some(ResponseKind::from(&version.kind(subresource.kind.to_owned()))),
+            None => response_kind(subresource.kind),
+        },
         accepted_types: Vec::new(),
         verbs: subresource.verbs,
     });
@@ -187,17 +194,28 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
 }
 
 fn verbs(kind: &ServedKind) -> Vec<String> {
+    if let Some(maker) = kind.kind().maker() {
+        return maker.verbs().iter().copied().map(VirtualVerb::as_str).map(str::to_owned).collect();
+    }
     let offered = |verb: &str| verb != "deletecollection" || kind.kind().allows_delete_collection();
     VERBS.iter().filter(|verb| offered(verb)).map(|verb| (*verb).to_owned()).collect()
 }
 
+/// What changes when objects are stored in another version; nothing where nothing is stored.
+fn storage_hash(kind: &ServedKind) -> String {
+    let stored = kind.kind().stored_gvk().filter(|_| kind.kind().maker().is_none());
+    stored.map(|stored| storage_version_hash(&stored)).unwrap_or_default()
+}
+
 /// The subresources of a kind, by name.
 fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
-    let status = Subresource { name: "status", kind: &kind.kind().names().kind, verbs: owned(&STATUS_VERBS) };
+    let status =
+        Subresource { name: "status", kind: &kind.kind().names().kind, foreign: None, verbs: owned(&STATUS_VERBS) };
     let own = kind.kind().subresources().iter().map(|own| {
         let mut verbs: Vec<_> = own.verbs().iter().copied().map(SubresourceVerb::as_str).map(str::to_owned).collect();
         verbs.sort_unstable();
-        Subresource { name: own.name(), kind: own.kind(), verbs }
+        let foreign = own.foreign().map(|version| &version.group_version);
+        Subresource { name: own.name(), kind: own.kind(), foreign, verbs }
     });
     let mut all: Vec<_> = kind.kind().has_status().then_some(status).into_iter().chain(own).collect();
     all.sort_by_key(|subresource| subresource.name);

@@ -14,6 +14,7 @@ use crate::respond;
 impl<'c> Call<'c> {
     pub(super) async fn subresource(self, kind: &'c ServedKind, subresource: &'c dyn Subresource) -> Answer {
         let group_version = &kind.version().group_version;
+        let written = subresource.foreign().map_or(group_version, |version| &version.group_version);
         let ctx = self.ctx();
         let call = SubresourceCall {
             ctx: &ctx,
@@ -32,7 +33,7 @@ impl<'c> Call<'c> {
             Operation::Create(options) if offers(SubresourceVerb::Create) => {
                 let CreateOptions { dry_run, field_validation, field_manager } = options;
                 let form = self.plain_form(kind)?;
-                let gvk = group_version.kind(subresource.kind());
+                let gvk = written.kind(subresource.kind());
                 let tracking = self.tracking(&field_manager);
                 let (object, options) = self.decode(&gvk, dry_run, field_validation, tracking)?;
                 let answer = subresource.create(call, SubresourceBody { object, options }).await.map_err(refuse)?;
@@ -41,7 +42,7 @@ impl<'c> Call<'c> {
             Operation::Update(options) if offers(SubresourceVerb::Update) => {
                 let UpdateOptions { dry_run, field_validation, field_manager } = options;
                 let form = self.plain_form(kind)?;
-                let gvk = group_version.kind(subresource.kind());
+                let gvk = written.kind(subresource.kind());
                 let tracking = self.tracking(&field_manager);
                 let (object, options) = self.decode(&gvk, dry_run, field_validation, tracking)?;
                 let answer = subresource.update(call, SubresourceBody { object, options }).await.map_err(refuse)?;

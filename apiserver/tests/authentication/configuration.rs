@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use bailiwick_apiserver::{
     Anonymous, Authentication, AuthenticationConfiguration, AuthenticationFile, AuthenticationParts,
-    ConfigurationError, JwtAuthenticator, JwtOptions, RequestHeaderOptions, TokenAuthenticator, TokenCacheOptions,
+    ConfigurationError, JwtAuthenticator, JwtOptions, RequestHeaderOptions, TokenAuthenticator,
+    TokenAuthenticatorChain, TokenCacheOptions,
 };
 use bailiwick_registry::SystemClock;
 use bailiwick_test_host::pki::Authority;
@@ -107,6 +108,8 @@ async fn the_file_is_followed() {
         tls: pki.tls.clone(),
         request_header: RequestHeaderOptions::default(),
         tokens: tokens.clone(),
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+        audiences: Vec::new(),
         token_cache: TokenCacheOptions::default(),
         anonymous: Anonymous::Off,
         clock: Arc::new(SystemClock),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bailiwick_apiserver::{
     Algorithms, Anonymous, Authentication, AuthenticationParts, JwtAuthenticator, JwtOptions, Peer,
-    RequestHeaderOptions, Requester, TokenCacheOptions,
+    RequestHeaderOptions, Requester, TokenAuthenticatorChain, TokenCacheOptions,
 };
 use bailiwick_registry::SystemClock;
 use bailiwick_test_host::pki::Authority;
@@ -38,6 +38,8 @@ async fn finding_out_who_asks_costs_microseconds() {
                 allowed_names: list("front-proxy"),
             },
             tokens: tokens.clone(),
+            revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+            audiences: Vec::new(),
             token_cache: TokenCacheOptions { known_for, ..TokenCacheOptions::default() },
             anonymous: Anonymous::health(),
             clock: Arc::new(SystemClock),

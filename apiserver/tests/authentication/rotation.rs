@@ -60,6 +60,8 @@ async fn what_clients_are_known_by_is_replaced_under_load() {
             ..RequestHeaderOptions::default()
         },
         tokens,
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+        audiences: Vec::new(),
         token_cache: TokenCacheOptions { known_for: Duration::from_millis(100), ..TokenCacheOptions::default() },
         anonymous: Anonymous::health(),
         clock: Arc::new(SystemClock),
@@ -120,6 +122,8 @@ async fn watches_end_when_their_clients_are_no_longer_believed() {
             ..RequestHeaderOptions::default()
         },
         tokens: Arc::new(TokenAuthenticatorChain::new(Vec::new())),
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+        audiences: Vec::new(),
         token_cache: TokenCacheOptions::default(),
         anonymous: Anonymous::Off,
         clock: Arc::new(SystemClock),

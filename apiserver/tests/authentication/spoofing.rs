@@ -25,6 +25,8 @@ fn parts(pki: &Pki, anonymous: Anonymous) -> AuthenticationParts {
             allowed_names: list("front-proxy"),
         },
         tokens: Arc::new(TokenAuthenticatorChain::new(Vec::new())),
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+        audiences: Vec::new(),
         token_cache: TokenCacheOptions::default(),
         anonymous,
         clock: Arc::new(SystemClock),

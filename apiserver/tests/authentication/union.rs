@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bailiwick_apiserver::{
     Anonymous, Authentication, AuthenticationError, AuthenticationParts, Peer, RequestHeaderError,
-    RequestHeaderOptions, Requester, Token, TokenAuthenticator, TokenCacheOptions, TokenError,
+    RequestHeaderOptions, Requester, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenCacheOptions, TokenError,
 };
 use bailiwick_registry::{SystemClock, User};
 use bailiwick_test_host::pki::Authority;
@@ -246,6 +246,8 @@ fn parts(pki: &Pki, request_header: RequestHeaderOptions, anonymous: Anonymous) 
         tls: pki.tls.clone(),
         request_header,
         tokens: Arc::new(Tokens),
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+        audiences: Vec::new(),
         token_cache: TokenCacheOptions::default(),
         anonymous,
         clock: Arc::new(SystemClock),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod access;
 mod audit;
 mod authentication;
 mod compatibility;

@@ -116,16 +116,16 @@ impl Target<'_> {
 
     fn operation(self, resource: &Resource<'_>, verb: Verb) -> Operation {
         let (method, action, word) = words(verb);
-        let kind = match self {
-            Target::Below(below) => below.kind,
-            _ => resource.kind,
+        let (home, kind) = match self {
+            Target::Below(below) => (below.foreign.unwrap_or(resource.group_version), below.kind),
+            _ => (resource.group_version, resource.kind),
         };
         Operation {
             method,
             action,
             id: operation_id(word, resource.group_version, &self.subject(resource, verb)),
             description: self.description(resource, verb),
-            kind: resource.group_version.kind(kind.to_owned()),
+            kind: home.kind(kind.to_owned()),
             parameters: self.parameters(resource, verb),
             content_types: match (verb, resource.typed) {
                 (Verb::Patch, true) => &TYPED_PATCH_TYPES,
@@ -138,7 +138,7 @@ impl Target<'_> {
                 (_, true) => &TYPED_OBJECT_TYPES,
                 (_, false) => &OBJECT_TYPES,
             },
-            body: body(verb, resource.typed, component(resource.group_version, kind)),
+            body: body(verb, resource.typed, component(home, kind)),
             responses: responses(verb, resource.typed),
             answer: self.answer(resource, verb),
         }
@@ -197,7 +197,11 @@ impl Target<'_> {
             (_, Target::Below(below)) => below.kind,
             _ => resource.kind,
         };
-        component(resource.group_version, kind)
+        let home = match self {
+            Target::Below(below) => below.foreign.unwrap_or(resource.group_version),
+            _ => resource.group_version,
+        };
+        component(home, kind)
     }
 }
 

@@ -18,6 +18,7 @@ fn apple(make: impl FnOnce(&GroupVersion, Resource<'_>) -> Value) -> Value {
     let group_version = GroupVersion::new("fruit.example.k8s.io", "v1");
     let status = Subresource {
         name: "status",
+        foreign: None,
         kind: "Apple",
         read_kind: "Apple",
         verbs: vec![Verb::Get, Verb::Update, Verb::Patch],
@@ -115,8 +116,13 @@ fn only_what_is_served_is_told() {
 #[test]
 fn a_subresource_of_another_kind() {
     let document = apple(|group_version, resource| {
-        let below =
-            Subresource { name: "seeds", kind: "Apple", read_kind: "AppleList", verbs: vec![Verb::Create, Verb::Get] };
+        let below = Subresource {
+            name: "seeds",
+            foreign: None,
+            kind: "Apple",
+            read_kind: "AppleList",
+            verbs: vec![Verb::Create, Verb::Get],
+        };
         v3(INFO, group_version, &[Resource { subresources: vec![below], ..resource }])
     });
     let item = &document["paths"]["/apis/fruit.example.k8s.io/v1/namespaces/{namespace}/apples/{name}/seeds"];

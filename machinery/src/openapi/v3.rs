@@ -19,7 +19,7 @@ pub fn document(info: Info<'_>, group_version: &GroupVersion, resources: &[Resou
     let operations = all.iter().flat_map(|path| &path.operations);
     let roots =
         operations.flat_map(|operation| [Some(&operation.answer), operation.body.as_ref().map(|b| &b.component)]);
-    let mut schemas = needed(&own, Edition::V3, roots.flatten().cloned().collect());
+    let mut schemas = needed(resources, Edition::V3, roots.flatten().cloned().collect());
     schemas.values_mut().for_each(link);
     let tag = tag(group_version);
     let paths: Map<String, Value> = all.iter().map(|path| (path.path.clone(), path_item(path, &tag))).collect();

@@ -4,11 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use k8s_openapi::api::authorization::v1::SubjectRulesReviewStatus;
 
 use super::error::{RoleError, aggregated};
 use super::policy::{Policy, RoleSource};
+use super::review::rules_review;
 use super::rule::rule_allows;
-use crate::authorization::{Attributes, AuthorizationError, Authorizer, Decision, Target};
+use crate::User;
+use crate::authorization::{Attributes, AuthorizationError, Authorizer, Decision, RuleResolver, Target};
 
 /// Allows what roles allow, and has no opinion on anything else.
 pub struct Rbac(Arc<dyn RoleSource>);
@@ -26,6 +29,13 @@ impl Rbac {
 impl Authorizer for Rbac {
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
         Ok(self.0.policy().decide(question))
+    }
+}
+
+#[async_trait]
+impl RuleResolver for Rbac {
+    async fn rules_for(&self, user: &User, namespace: &str) -> SubjectRulesReviewStatus {
+        rules_review(&self.0.policy(), user, namespace)
     }
 }
 

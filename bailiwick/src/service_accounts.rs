@@ -1,0 +1,107 @@
+//! The keys that tokens of service accounts are signed and verified with: from files, or made at the first start.
+
+mod key;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bailiwick_apiserver::{KeySet, OpenIdDocuments, ServiceAccountParts, ServiceAccountTokens};
+use bailiwick_registry::Clock;
+use rcgen::KeyPair;
+use serde_json::{Value, json};
+
+use self::key::{KeyError, PublicKey, Signer};
+use crate::flags::ServiceAccountFlags;
+use crate::private_file::{self, PrivateFileError};
+
+/// The issuer unless another is named: where programs inside a cluster look for the API.
+const USUAL_ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+const FILE: &str = "service-account.key";
+
+/// Tokens of service accounts, and how others verify them.
+pub(crate) struct ServiceAccounts {
+    pub(crate) tokens: Arc<ServiceAccountTokens>,
+    /// What this server is called in tokens.
+    pub(crate) audiences: Vec<String>,
+    issuer: String,
+    keys_url: Option<String>,
+    keys: Vec<Value>,
+}
+
+/// Why tokens of service accounts cannot be signed or verified.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServiceAccountError {
+    #[error(transparent)]
+    File(#[from] PrivateFileError),
+    #[error("{} does not exist: name a file with a key, PEM", .0.display())]
+    Missing(PathBuf),
+    #[error("{} cannot be used for tokens of service accounts: {problem}", path.display())]
+    Key { path: PathBuf, problem: KeyError },
+    #[error("a key for tokens of service accounts cannot be made: {0}")]
+    Making(rcgen::Error),
+    #[error("the keys for tokens of service accounts cannot be used: {0}")]
+    Set(String),
+}
+
+// === impl ServiceAccounts ===
+
+impl ServiceAccounts {
+    /// As the flags say; what they do not name is in the folder, or made there.
+    pub(crate) fn open(
+        flags: &ServiceAccountFlags,
+        folder: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ServiceAccountError> {
+        let path = flags.service_account_signing_key_file.clone().unwrap_or_else(|| folder.join(FILE));
+        let pem = match (private_file::read(&path)?, &flags.service_account_signing_key_file) {
+            (Some(pem), _) => pem,
+            (None, Some(path)) => return Err(ServiceAccountError::Missing(path.clone())),
+            (None, None) => make(folder, &path)?,
+        };
+        let unusable = |path: &Path| {
+            let path = path.to_owned();
+            move |problem| ServiceAccountError::Key { path, problem }
+        };
+        let signer = Signer::read(&pem).map_err(unusable(&path))?;
+        let mut public = vec![signer.public().clone()];
+        for path in &flags.service_account_key_file {
+            let pem = private_file::read(path)?.ok_or_else(|| ServiceAccountError::Missing(path.clone()))?;
+            public.extend(PublicKey::read_all(&pem).map_err(unusable(path))?);
+        }
+        public.sort_by(|one, other| one.id().cmp(other.id()));
+        public.dedup_by(|one, other| one.id() == other.id());
+        let keys: Vec<Value> = public.iter().map(PublicKey::to_json).collect();
+        let set = KeySet::from_json(json!({ "keys": keys }).to_string().as_bytes())
+            .map_err(|error| ServiceAccountError::Set(error.to_string()))?;
+        let issuers = match flags.service_account_issuer.as_slice() {
+            [] => vec![USUAL_ISSUER.to_owned()],
+            named => named.to_vec(),
+        };
+        let audiences = if flags.api_audiences.is_empty() { issuers.clone() } else { flags.api_audiences.clone() };
+        let issuer = issuers.first().cloned().unwrap_or_default();
+        let tokens = ServiceAccountTokens::new(ServiceAccountParts {
+            issuers,
+            audiences: audiences.clone(),
+            signer: Box::new(signer),
+            keys: set,
+            clock,
+        });
+        let keys_url = flags.service_account_jwks_uri.clone();
+        Ok(Self { tokens: Arc::new(tokens), audiences, issuer, keys_url, keys })
+    }
+
+    /// How others verify tokens.
+    pub(crate) fn documents(&self, server_url: &str) -> OpenIdDocuments {
+        OpenIdDocuments::new(&self.issuer, self.keys_url.as_deref(), server_url, &self.keys)
+    }
+}
+
+fn make(folder: &Path, path: &Path) -> Result<String, ServiceAccountError> {
+    private_file::make_folder(folder)?;
+    let pem = KeyPair::generate().map_err(ServiceAccountError::Making)?.serialize_pem();
+    private_file::write(path, &pem)?;
+    Ok(pem)
+}
+
+#[cfg(test)]
+mod tests;

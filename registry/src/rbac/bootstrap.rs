@@ -1,0 +1,210 @@
+//! The roles that every server has are made at its start, and brought back to what they are to be; and roles that are made
+//! of others follow them.
+
+use std::sync::Arc;
+
+use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_storage::At;
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Subject};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::aggregate::aggregate;
+use super::coverage::uncovered;
+use super::defaults::{AUTOUPDATE, cluster_role_bindings, cluster_roles};
+use super::{GROUP, follow, list};
+use crate::User;
+use crate::context::{Clock, Ctx, SystemClock};
+use crate::error::{Error, Result};
+use crate::kind::ServedKind;
+use crate::registry::Registry;
+use crate::update::{Part, Update};
+use crate::write::{Tracking, WriteOptions};
+
+const MANAGER: &str = "bailiwick";
+
+/// Makes the roles and bindings that every server has, where they are missing, and completes them where they have lost
+/// something. What has more than it is to have keeps it, and what says that it is not to be updated stays as it is.
+pub async fn bootstrap(registry: &Registry) -> Result<()> {
+    let (Some(roles), Some(bindings)) = (find(registry, "clusterroles"), find(registry, "clusterrolebindings")) else {
+        return Ok(());
+    };
+    for role in cluster_roles() {
+        let rules = list(&role.rules).to_vec();
+        ensure(registry, roles, &role, &|found| complete_role(found, &rules)).await?;
+    }
+    for binding in cluster_role_bindings() {
+        let subjects = list(&binding.subjects).to_vec();
+        ensure(registry, bindings, &binding, &|found| complete_binding(found, &subjects)).await?;
+    }
+    Ok(())
+}
+
+/// Gives roles that are made of others their rules, whenever any role changes.
+pub(super) async fn keep_aggregated(registry: Arc<Registry>, mut changed_rx: watch::Receiver<u64>) {
+    let Some(kind) = find(&registry, "clusterroles").cloned() else { return };
+    loop {
+        if let Err(error) = aggregate_all(&registry, &kind).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "cluster roles cannot be put together");
+        }
+        if changed_rx.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn aggregate_all(registry: &Registry, kind: &ServedKind) -> Result<()> {
+    let all = follow::cluster_roles(registry, kind).await?;
+    for role in &all {
+        let rules = match aggregate(role, &all) {
+            Ok(Some(rules)) => rules,
+            Ok(None) => continue,
+            Err(error) => {
+                tracing::warn!(%error, role = role.metadata.name, "a cluster role has selectors that cannot be read");
+                continue;
+            }
+        };
+        if rules != list(&role.rules) {
+            set_rules(registry, kind, role, &rules).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn set_rules(registry: &Registry, kind: &ServedKind, role: &ClusterRole, rules: &[PolicyRule]) -> Result<()> {
+    let name = role.metadata.name.as_deref().unwrap_or_default();
+    let rules = to_value(&rules)?;
+    let change = move |found: &mut Object| drop(found.fields_mut().insert("rules".to_owned(), rules.clone()));
+    write(registry, kind, name, &change).await
+}
+
+/// Makes an object, or completes the one there is.
+async fn ensure(
+    registry: &Registry,
+    kind: &ServedKind,
+    wanted: &impl Serialize,
+    complete: &(dyn Fn(&mut Object) + Send + Sync),
+) -> Result<()> {
+    let Value::Object(fields) = to_value(wanted)? else { return Ok(()) };
+    let wanted = Object::new(fields);
+    let name = wanted.metadata().name().to_owned();
+    match registry.get(kind, "", &name, At::Latest).await {
+        Ok(found) => {
+            let found = kind.read(&found).map_err(|error| error.about(&kind.resource(), &name))?;
+            if found.metadata().annotation(AUTOUPDATE) == Some("false") {
+                return Ok(());
+            }
+            let change = |found: &mut Object| {
+                complete_metadata(found, &wanted);
+                complete(found);
+            };
+            let mut completed = found.clone();
+            change(&mut completed);
+            if completed.as_value() == found.as_value() { Ok(()) } else { write(registry, kind, &name, &change).await }
+        }
+        Err(Error::NotFound { .. }) => create(registry, kind, wanted).await,
+        Err(error) => Err(error),
+    }
+}
+
+async fn create(registry: &Registry, kind: &ServedKind, mut object: Object) -> Result<()> {
+    object.set_gvk(kind.gvk());
+    let options = WriteOptions { tracking: tracking(), ..WriteOptions::default() };
+    let accepted = kind.accept(object, &options)?;
+    let (user, now) = (server(), SystemClock.now());
+    let ctx = Ctx { user: &user, now, annotations: None };
+    match registry.create(&ctx, kind, accepted, &options).await {
+        Ok(_) | Err(Error::AlreadyExists { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn write(
+    registry: &Registry,
+    kind: &ServedKind,
+    name: &str,
+    change: &(dyn Fn(&mut Object) + Send + Sync),
+) -> Result<()> {
+    let options = WriteOptions::default();
+    let change = |found: &Object| {
+        let mut object = found.clone();
+        change(&mut object);
+        kind.accept(object, &options)
+    };
+    let (user, now) = (server(), SystemClock.now());
+    let ctx = Ctx { user: &user, now, annotations: None };
+    let update = Update { part: Part::Main, change: &change, tracking: &tracking(), dry_run: false };
+    match registry.update(&ctx, kind, "", name, update).await {
+        Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Labels and annotations that are missing.
+fn complete_metadata(found: &mut Object, wanted: &Object) {
+    for field in ["labels", "annotations"] {
+        let Some(Value::Object(wanted)) = wanted.metadata().get(field) else { continue };
+        let there = found.metadata_mut().entry(field).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(there) = there {
+            for (name, value) in wanted {
+                there.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+}
+
+/// Rules for what the role does not allow.
+fn complete_role(found: &mut Object, wanted: &[PolicyRule]) {
+    let Ok(role) = follow::typed::<ClusterRole>(found) else { return };
+    if role.aggregation_rule.is_some() {
+        return;
+    }
+    let has: Vec<&PolicyRule> = list(&role.rules).iter().collect();
+    let missing: Vec<Value> = wanted
+        .iter()
+        .filter(|rule| !uncovered(&has, std::slice::from_ref(*rule)).is_empty())
+        .filter_map(|rule| serde_json::to_value(rule).ok())
+        .collect();
+    extend(found, "rules", missing);
+}
+
+fn complete_binding(found: &mut Object, wanted: &[Subject]) {
+    let there = found.fields().get("subjects").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_there = |subject: &Subject| {
+        there.iter().any(|one| {
+            one.get("kind") == Some(&"Group".into()) && one.get("name") == Some(&subject.name.as_str().into())
+        })
+    };
+    let missing = wanted.iter().filter(|subject| !is_there(subject));
+    let missing: Vec<Value> = missing.filter_map(|subject| serde_json::to_value(subject).ok()).collect();
+    extend(found, "subjects", missing);
+}
+
+fn extend(found: &mut Object, field: &str, more: Vec<Value>) {
+    if more.is_empty() {
+        return;
+    }
+    let there = found.fields_mut().entry(field).or_insert(Value::Null);
+    match there {
+        Value::Array(there) => there.extend(more),
+        other => *other = Value::Array(more),
+    }
+}
+
+fn find<'r>(registry: &'r Registry, plural: &str) -> Option<&'r ServedKind> {
+    registry.find(&GroupVersion::new(GROUP, "v1"), plural)
+}
+
+fn to_value(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(|error| Error::Failed { what: "a role", why: error.to_string() })
+}
+
+fn tracking() -> Tracking {
+    Tracking::Manager(MANAGER.to_owned())
+}
+
+/// The server itself.
+fn server() -> User {
+    User { name: "system:apiserver".to_owned(), groups: vec!["system:masters".to_owned()], ..User::default() }
+}

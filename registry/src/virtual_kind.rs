@@ -1,0 +1,130 @@
+//! Kinds whose objects are made when they are asked for, and never stored: reviews, and views of what others store.
+
+use async_trait::async_trait;
+use bailiwick_machinery::{Object, Scope};
+
+use crate::accept::Accepted;
+use crate::context::Ctx;
+use crate::error::{Error, Result};
+use crate::kind::ServedKind;
+use crate::registry::Registry;
+use crate::update::Part;
+use crate::write::WriteOptions;
+
+/// What can be done with a kind whose objects are made when they are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VirtualVerb {
+    /// Have an answer made of what is sent.
+    Create,
+    /// Read one.
+    Get,
+    /// Read many.
+    List,
+}
+
+/// Makes the objects of a kind. What is not among its verbs is refused before anyone is asked.
+#[async_trait]
+pub trait Virtual: Send + Sync + 'static {
+    /// What can be done, in order.
+    fn verbs(&self) -> &'static [VirtualVerb];
+
+    /// Makes an answer of what was sent.
+    async fn create(&self, call: VirtualCall<'_>, _sent: Object) -> Result<Object> {
+        Err(call.not_supported("create"))
+    }
+
+    /// The object of a name.
+    async fn get(&self, call: VirtualCall<'_>, _name: &str) -> Result<Object> {
+        Err(call.not_supported("get"))
+    }
+
+    /// All objects there are, of the namespace if one is named, in the order of namespaces and names.
+    async fn list(&self, call: VirtualCall<'_>) -> Result<Vec<Object>> {
+        Err(call.not_supported("list"))
+    }
+}
+
+/// What is asked for, and by whom.
+#[derive(Clone, Copy)]
+pub struct VirtualCall<'c> {
+    /// Who asks, and when.
+    pub ctx: &'c Ctx<'c>,
+    /// Everything there is.
+    pub registry: &'c Registry,
+    /// The kind, in the version of the request.
+    pub kind: &'c ServedKind,
+    /// The namespace that is asked for; empty if there is none, or all are meant.
+    pub namespace: &'c str,
+}
+
+/// What was made of what a client sent.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The answer.
+    pub object: Object,
+    /// What the client should know.
+    pub warnings: Vec<String>,
+}
+
+// === impl VirtualVerb ===
+
+impl VirtualVerb {
+    /// As discovery and authorization name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Get => "get",
+            Self::List => "list",
+        }
+    }
+}
+
+// === impl VirtualCall ===
+
+impl VirtualCall<'_> {
+    /// Has an answer made of what was sent. Nothing is stored, so a dry run is no different.
+    pub async fn create(self, maker: &dyn Virtual, accepted: Accepted, options: &WriteOptions) -> Result<Made> {
+        let (mut sent, warnings) = accepted.into_parts();
+        forget_system_fields(self.kind, &mut sent);
+        // What is empty in every object of a Go type belongs to nobody.
+        let empty = self.completed(Object::default());
+        options.tracking.track(self.ctx, self.kind, Part::Main, Some(&empty), &mut sent);
+        let object = self.completed(maker.create(self, sent).await?);
+        Ok(Made { object, warnings })
+    }
+
+    /// Reads one.
+    pub async fn get(self, maker: &dyn Virtual, name: &str) -> Result<Object> {
+        Ok(self.completed(maker.get(self, name).await?))
+    }
+
+    /// Reads many.
+    pub async fn list(self, maker: &dyn Virtual) -> Result<Vec<Object>> {
+        let objects = maker.list(self).await?;
+        Ok(objects.into_iter().map(|object| self.completed(object)).collect())
+    }
+
+    /// With what it is, and all that its Go type always has.
+    fn completed(self, mut object: Object) -> Object {
+        object.set_gvk(self.kind.gvk());
+        if let Some(host_type) = self.kind.host_type() {
+            host_type.complete(&mut object);
+        }
+        object
+    }
+
+    fn not_supported(&self, action: &'static str) -> Error {
+        Error::NotSupported { resource: self.kind.resource(), action }
+    }
+}
+
+/// Drops what only the server says of objects. Whatever else is in the metadata is for the kind to judge.
+fn forget_system_fields(kind: &ServedKind, object: &mut Object) {
+    let metadata = object.metadata_mut();
+    for field in ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+        metadata.remove(field);
+    }
+    if kind.kind().scope() == Scope::Cluster {
+        metadata.remove("namespace");
+    }
+}
