@@ -77,10 +77,10 @@ async fn users_come_through_a_front_proxy_and_the_file_is_followed() {
     let ask = async |path: &str, certificate, headers: &[(&str, &str)]| {
         crate::https::get(server.address(), &authority, certificate, path, headers).await
     };
-    assert_eq!(ask("/version", Some(&proxy), &masters).await.0, 200);
-    let (code, text) = ask("/version", Some(&proxy), &masters[..1]).await;
+    assert_eq!(ask("/metrics", Some(&proxy), &masters).await.0, 200);
+    let (code, text) = ask("/metrics", Some(&proxy), &masters[..1]).await;
     assert!(code == 403 && text.contains("User \\\"ruth\\\" cannot get path"), "{code} {text}");
-    assert_eq!(ask("/version", None, &masters).await.0, 401);
+    assert_eq!(ask("/metrics", None, &masters).await.0, 401);
 
     assert_eq!(ask("/livez", None, &[]).await.0, 200);
     write("rubbish");
@@ -89,7 +89,7 @@ async fn users_come_through_a_front_proxy_and_the_file_is_followed() {
     write("{enabled: true}");
     let began = std::time::Instant::now();
     loop {
-        let (code, text) = ask("/version", None, &[]).await;
+        let (code, text) = ask("/metrics", None, &[]).await;
         if code == 403 {
             assert!(text.contains("User \\\"system:anonymous\\\""), "{text}");
             break;
