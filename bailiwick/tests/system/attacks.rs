@@ -91,6 +91,8 @@ async fn exchange(endpoint: &Endpoint, text: &str) -> String {
     let mut stream = endpoint.raw().await.unwrap();
     // A server that has heard enough closes, and need not read the rest.
     let _ = stream.write_all(text.as_bytes()).await;
+    // What was written may still be with TLS.
+    let _ = stream.flush().await;
     let mut answer = Vec::new();
     let mut buffer = vec![0; 16 << 10];
     let mut patience = FIRST_WORD;
