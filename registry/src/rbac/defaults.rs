@@ -1,7 +1,7 @@
 //! The cluster roles and bindings that every server has, as Kubernetes has them for users.
 //!
-//! Roles of Kubernetes' own components are left out, as there are none here. Rules for kinds that are not served here are
-//! kept: they allow nothing as long as nobody serves the kinds, and other servers may be put beside this one.
+//! Roles of Kubernetes' own components are left out, as there are none here, and so are rules for groups of which no kind is
+//! served here, such as `apps`.
 
 use std::collections::BTreeMap;
 
