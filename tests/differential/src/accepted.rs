@@ -1,6 +1,7 @@
 //! `differences.yaml`: what is meant to differ, and why.
 //!
-//! An entry that nothing matches any more is an error, so that the file tells the truth.
+//! An entry that nothing matches any more is an error, so that the file tells the truth; but for those that say that they
+//! depend on what other scenarios do at the same time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,6 +52,9 @@ pub struct Entry {
     pub ours: String,
     /// Why.
     pub reason: String,
+    /// Whether it need not occur, because other scenarios decide about it.
+    #[serde(default)]
+    pub varies: bool,
 }
 
 // === impl Accepted ===
@@ -75,7 +79,8 @@ impl Accepted {
             }
             used.extend(indices);
         }
-        let unused = self.differences.iter().enumerate().filter(|(index, _)| !used.contains(index));
+        let unused =
+            self.differences.iter().enumerate().filter(|(index, entry)| !entry.varies && !used.contains(index));
         (left, unused.map(|(_, entry)| entry).collect())
     }
 }

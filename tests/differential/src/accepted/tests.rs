@@ -5,7 +5,14 @@ fn difference(step: &str, place: &str) -> Difference {
 }
 
 fn entry(step: &str, place: &str) -> Entry {
-    Entry { step: step.to_owned(), place: place.to_owned(), real: anything(), ours: anything(), reason: String::new() }
+    Entry {
+        step: step.to_owned(),
+        place: place.to_owned(),
+        real: anything(),
+        ours: anything(),
+        reason: String::new(),
+        varies: false,
+    }
 }
 
 #[test]
