@@ -54,10 +54,7 @@ impl Virtual for Subject {
         validation::subject(&review.spec, &mut errors);
         validation::metadata(&sent, &[], "must be empty", &mut errors);
         check(call, errors)?;
-        let spec = review.spec;
-        let user = subject_of(&spec);
-        let status = decide(&*self.0, &user, spec.resource_attributes, spec.non_resource_attributes).await;
-        answer(sent, &status)
+        answer_about(&*self.0, review.spec, sent).await
     }
 }
 
@@ -76,10 +73,7 @@ impl Virtual for LocalSubject {
         validation::metadata(&sent, &["namespace"], "must be empty except for namespace", &mut errors);
         validation::local(&review.spec, sent.metadata().namespace(), &mut errors);
         check(call, errors)?;
-        let spec = review.spec;
-        let user = subject_of(&spec);
-        let status = decide(&*self.0, &user, spec.resource_attributes, spec.non_resource_attributes).await;
-        answer(sent, &status)
+        answer_about(&*self.0, review.spec, sent).await
     }
 }
 
@@ -111,6 +105,13 @@ fn check(call: VirtualCall<'_>, errors: FieldErrors) -> Result<()> {
         name: String::new(),
         errors,
     })
+}
+
+/// Answers what whoever the spec names may do.
+async fn answer_about(authorizer: &dyn Authorizer, spec: SubjectAccessReviewSpec, sent: Object) -> Result<Object> {
+    let user = subject_of(&spec);
+    let status = decide(authorizer, &user, spec.resource_attributes, spec.non_resource_attributes).await;
+    answer(sent, &status)
 }
 
 fn subject_of(spec: &SubjectAccessReviewSpec) -> User {
