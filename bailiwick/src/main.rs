@@ -5,11 +5,13 @@
 mod audit;
 mod authentication;
 mod certificates;
+mod cluster;
 mod data_folder;
 mod flags;
 mod handler;
 mod kubeconfig;
 mod logging;
+mod mode;
 mod private_file;
 mod report;
 mod serve;
