@@ -11,7 +11,10 @@ use bailiwick_apiserver::{
 };
 use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
-use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
+use bailiwick_registry::{
+    AdministratorsOnly, AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, Directory, GroupsCount, KindError,
+    OrganizationRules, Registry, follow_organizations,
+};
 use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +53,8 @@ pub(crate) enum HandlerError {
     Store(#[from] bailiwick_storage::Error),
     #[error("the roles cannot be read or made")]
     Roles(#[source] bailiwick_registry::Error),
+    #[error("the organizations cannot be read")]
+    Organizations(#[source] bailiwick_registry::Error),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -63,7 +68,9 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let rbac = || Rbac::new(roles.clone());
     let authorizers: Vec<Box<dyn Authorizer>> =
         vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow.clone()), Box::new(rbac())];
-    let authorizer: Arc<dyn Authorizer> = Arc::new(AuthorizerChain::new(authorizers));
+    let directory = Arc::new(Directory::new(GroupsCount::Yes));
+    let asked = Arc::new(AuthorizerChain::new(authorizers));
+    let authorizer: Arc<dyn Authorizer> = Arc::new(AdministratorsOnly::new(asked, directory.clone()));
     let reviewers =
         Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
     let issuer: Arc<dyn TokenIssuer> = parts.service_accounts.clone();
@@ -71,10 +78,16 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
-    let registry = Arc::new(registry.with_admission(guard));
+    let rules = OrganizationRules {
+        authorizer: authorizer.clone(),
+        directory: directory.clone(),
+        roles: roles.clone(),
+    };
+    let registry = Arc::new(registry.with_admission(guard).with_admission(rules));
     parts.service_accounts.look_in(registry.clone());
     follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
     bootstrap(&registry).await.map_err(HandlerError::Roles)?;
+    follow_organizations(&registry, &directory, &roles).await.map_err(HandlerError::Organizations)?;
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -99,7 +112,7 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         audit,
         metrics: parts.metrics,
     };
-    let server = Server::new(parts_of_server, &options).with_openid(parts.openid);
+    let server = Server::new(parts_of_server, &options).with_openid(parts.openid).with_memberships(directory);
     Ok(Frontend::new(Arc::new(server), parts.authentication))
 }
 
