@@ -55,8 +55,8 @@ mod tests {
         for bad in ["", "Acme", "organizations_Acme", "organizations__", "__Acme"] {
             assert_eq!(owner(bad), None, "{bad}");
         }
-        let organization = |value| Owner::parse(value).and_then(|owner| owner.organization());
-        assert_eq!(organization(&Owner::value_of("Acme")), Some("Acme"));
+        let organization = |value: &str| Owner::parse(value)?.organization().map(str::to_owned);
+        assert_eq!(organization(&Owner::value_of("Acme")).as_deref(), Some("Acme"));
         assert_eq!(organization("organizations_hq_Acme"), None);
         assert_eq!(organization("teams__core"), None);
     }

@@ -261,7 +261,9 @@ impl Server {
     fn begin_trail(&self, arrival: &Arrival<'_>) -> Option<Box<Trail>> {
         let auditor = self.audit.as_ref()?;
         let is_secret = match resource::find(&self.registry, arrival.request.info()) {
-            Some((_, Target::Custom(subresource) | Target::Item(subresource))) if subresource.is_secret_bearing() => true,
+            Some((_, Target::Custom(subresource) | Target::Item(subresource))) if subresource.is_secret_bearing() => {
+                true
+            }
             Some((kind, _)) => kind.kind().is_secret_bearing(),
             None => false,
         };

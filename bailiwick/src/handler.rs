@@ -54,7 +54,7 @@ pub(crate) enum HandlerError {
     #[error("the roles cannot be read or made")]
     Roles(#[source] bailiwick_registry::Error),
     #[error("the organizations cannot be read")]
-    Organizations(#[source] bailiwick_registry::Error),
+    Organizations(#[source] Box<bailiwick_registry::Error>),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -78,16 +78,15 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
-    let rules = OrganizationRules {
-        authorizer: authorizer.clone(),
-        directory: directory.clone(),
-        roles: roles.clone(),
-    };
+    let rules =
+        OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
     let registry = Arc::new(registry.with_admission(guard).with_admission(rules));
     parts.service_accounts.look_in(registry.clone());
     follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
     bootstrap(&registry).await.map_err(HandlerError::Roles)?;
-    follow_organizations(&registry, &directory, &roles).await.map_err(HandlerError::Organizations)?;
+    follow_organizations(&registry, &directory, &roles)
+        .await
+        .map_err(|error| HandlerError::Organizations(Box::new(error)))?;
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,

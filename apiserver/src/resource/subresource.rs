@@ -20,7 +20,7 @@ impl<'c> Call<'c> {
         let call = self.below(kind, &ctx);
         let offers = |verb| subresource.verbs().contains(&verb);
         match self.request.operation()? {
-            Operation::Get(_) if offers(SubresourceVerb::Get) => {
+            Operation::Get(_) if offers(SubresourceVerb::Get) && !self.wants_watch() => {
                 let form = self.plain_form(kind)?;
                 let object = subresource.get(call).await.map_err(refuse)?;
                 respond::typed_value(&form, StatusCode::OK, &object)
@@ -47,6 +47,11 @@ impl<'c> Call<'c> {
         }
     }
 
+    /// Whether a watch is asked for, which was authorized as a mere read, and which no subresource has.
+    fn wants_watch(&self) -> bool {
+        self.request.query().switch("watch").unwrap_or(false)
+    }
+
     /// What is named below a subresource can be removed, and nothing else.
     pub(super) async fn item(self, kind: &'c ServedKind, subresource: &'c dyn Subresource) -> Answer {
         let Operation::Delete(query) = self.request.operation()? else {
@@ -56,14 +61,17 @@ impl<'c> Call<'c> {
         let (form, options) = (self.plain_form(kind)?, self.delete_options(query)?);
         let ctx = self.ctx();
         let deleted = subresource.delete(self.below(kind, &ctx), item, &options).await.map_err(refuse)?;
-        Ok(match deleted {
+        match deleted {
             Deleted::Gone { uid } => {
                 let resource = GroupResource::new(kind.gvk().group.clone(), subresource.name());
-                respond::status(&form, &Status::deleted(&resource, item, &uid))
+                Ok(respond::status(&form, &Status::deleted(&resource, item, &uid)))
             }
-            // Finalizers hold it; what it is can be read where it is.
-            Deleted::GoneAs(_) | Deleted::Waiting(_) => respond::status(&form, &Status::success()),
-        })
+            Deleted::GoneAs(object) | Deleted::Waiting(object) => {
+                let gvk = kind.version().group_version.kind(subresource.kind());
+                let object = object.to_object(&gvk).map_err(|error| refuse(error.about(&kind.resource(), item)))?;
+                respond::typed_value(&form, StatusCode::OK, &object)
+            }
+        }
     }
 
     fn below<'a>(&self, kind: &'a ServedKind, ctx: &'a Ctx<'a>) -> SubresourceCall<'a>

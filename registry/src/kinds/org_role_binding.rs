@@ -80,4 +80,3 @@ fn columns() -> Columns {
         .with(text("Users", "Users who have the role.").wide(), joined("users"))
         .with(text("Groups", "Groups whose users have the role.").wide(), joined("groups"))
 }
-

@@ -94,7 +94,7 @@ impl Memberships for Directory {
         let index = self.read();
         let is_ours = |group: &String| group.starts_with(OrgGroupName::PREFIX);
         let mut more: Vec<String> = match self.count {
-            GroupsCount::Yes => index.groups.of(&user.name).map(|group| group.to_string()).collect(),
+            GroupsCount::Yes => index.groups.of(&user.name).map(ToString::to_string).collect(),
             GroupsCount::ForOrganizations => Vec::new(),
         };
         more.retain(|group| !user.groups.contains(group));
@@ -114,15 +114,15 @@ impl Memberships for Directory {
 impl Index {
     /// The OrgGroups that name a user who is a member of their organization.
     fn effective<'i>(&'i self, user: &'i str) -> impl Iterator<Item = &'i str> {
-        self.org_groups.of(user).map(|name| &**name).filter(move |name| {
-            OrgGroupName::parse(name).is_some_and(|name| self.is_member(user, name.organization))
-        })
+        self.org_groups
+            .of(user)
+            .map(|name| &**name)
+            .filter(move |name| OrgGroupName::parse(name).is_some_and(|name| self.is_member(user, name.organization)))
     }
 
     fn is_member(&self, user: &str, organization: &str) -> bool {
         let Some(people) = self.organizations.get(organization) else { return false };
-        people.member_users.contains(user)
-            || self.groups.of(user).any(|group| people.member_groups.contains(&**group))
+        people.member_users.contains(user) || self.groups.of(user).any(|group| people.member_groups.contains(&**group))
     }
 
     fn apply(&mut self, part: Part, change: Change) -> Result<()> {

@@ -57,13 +57,7 @@ impl Admission for OrganizationRules {
 
 impl OrganizationRules {
     /// A group is made by those who administer its organization, which exists, out of its members.
-    async fn org_group(
-        &self,
-        ctx: &Ctx<'_>,
-        registry: &Registry,
-        proposal: &Proposal<'_>,
-        txn: Txn,
-    ) -> Result<Txn> {
+    async fn org_group(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
         let Some(new) = proposal.new else { return Ok(txn) };
         // What is called otherwise has been refused before.
         let Some(name) = OrgGroupName::parse(proposal.name()) else { return Ok(txn) };
@@ -230,4 +224,3 @@ fn some(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED { format!("{shown}, …") } else { shown }
 }
-

@@ -115,8 +115,7 @@ fn equivalent(namespace: &str, owner: Option<&str>, binding: &OrgRoleBinding) ->
         name,
         namespace: None,
     };
-    let is_owners =
-        |group: &&String| OrgGroupName::parse(group).is_some_and(|name| Some(name.organization) == owner);
+    let is_owners = |group: &&String| OrgGroupName::parse(group).is_some_and(|name| Some(name.organization) == owner);
     let org_groups = binding.org_groups.iter().filter(is_owners).map(|group| subject("Group", group_of_user(group)));
     // Others could have this name only if it was written past the rules.
     let groups = binding.groups.iter().filter(|group| !group.starts_with(OrgGroupName::PREFIX));

@@ -58,7 +58,7 @@ mod tests {
     use super::Sets;
 
     fn of(sets: &Sets, user: &str) -> Vec<String> {
-        sets.of(user).map(|set| set.to_string()).collect()
+        sets.of(user).map(ToString::to_string).collect()
     }
 
     #[test]

@@ -212,7 +212,12 @@ impl Policy {
                 self.set_local(Binding::new(Source::Rbac, binding.metadata, binding.role_ref, binding.subjects));
             }
             PolicyObject::OrgRoleBinding(binding) => {
-                self.set_local(Binding::new(Source::Organization, binding.metadata, binding.role_ref, binding.subjects));
+                self.set_local(Binding::new(
+                    Source::Organization,
+                    binding.metadata,
+                    binding.role_ref,
+                    binding.subjects,
+                ));
             }
             PolicyObject::ClusterRoleBinding(binding) => {
                 // What it binds it binds everywhere, whatever its metadata says.
