@@ -6,14 +6,20 @@ mod condition;
 mod group;
 mod kind;
 mod org_group;
+mod org_role_binding;
 mod organization;
+mod organization_view;
+mod owner;
 mod resource_catalog_claim;
 
 pub use condition::{Condition, ConditionStatus};
 pub use group::Group;
 pub use kind::TypeMeta;
-pub use org_group::{OrgGroup, OrgGroupName};
+pub use org_group::{OrgGroup, OrgGroupName, OrgGroupStatus, group_of_user};
+pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
+pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
+pub use owner::{OWNER_LABEL, Owner};
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,

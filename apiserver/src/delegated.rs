@@ -7,9 +7,11 @@ mod access_review;
 mod cluster_trust;
 mod namespaces;
 mod question;
+mod roles;
 mod token_review;
 
 pub use self::access_review::{AccessReviewOptions, AccessReviews};
 pub use self::cluster_trust::{ClusterAuthentication, ClusterTrust, ClusterTrustError, ProxyTrust};
 pub use self::namespaces::ClusterNamespaces;
+pub use self::roles::ClusterRoles;
 pub use self::token_review::TokenReviews;

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use bailiwick_machinery::apply::manager_name;
 use bailiwick_machinery::{GroupVersion, Reason, Scope, Status};
 use bailiwick_registry::{
-    Authorizer, Ctx, Error, Part, Registry, ServedKind, Subresource, Tracking, User, Virtual, VirtualVerb,
+    Authorizer, Ctx, Error, Part, Registry, ServedKind, Subresource, SubresourceVerb, Tracking, User, Virtual,
+    VirtualVerb,
 };
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -58,6 +59,8 @@ pub(crate) enum Target<'c> {
     Made(&'c dyn Virtual),
     /// Something else below an object.
     Custom(&'c dyn Subresource),
+    /// Something of what is below an object, by its name there.
+    Item(&'c dyn Subresource),
     /// Nothing that is below objects of the kind.
     Nothing,
 }
@@ -85,7 +88,11 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
     }
     let custom = |name: &str| kind.kind().subresources().iter().find(|sub| sub.name() == name);
     let target = match info.subresource() {
-        _ if info.parts().count() > 3 => Target::Nothing,
+        name if info.parts().count() == 4 => {
+            let removable = custom(name).filter(|below| below.verbs().contains(&SubresourceVerb::Delete));
+            removable.map_or(Target::Nothing, |below| Target::Item(&**below))
+        }
+        _ if info.parts().count() > 4 => Target::Nothing,
         "" => maker.map_or(Target::Main, Target::Made),
         "status" if kind.kind().has_status() => Target::Status,
         name => custom(name).map_or(Target::Nothing, |subresource| Target::Custom(&**subresource)),
@@ -113,6 +120,7 @@ impl<'c> Call<'c> {
             Target::Made(maker) => self.made(kind, maker).await,
             Target::Status => self.status(kind).await,
             Target::Custom(subresource) => self.subresource(kind, subresource).await,
+            Target::Item(subresource) => self.item(kind, subresource).await,
             Target::Nothing => Err(Box::new(Status::not_found(&kind.resource(), self.name()))),
         }
     }

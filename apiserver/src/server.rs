@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{self, MediaType};
 use bailiwick_machinery::{Reason, Status};
-use bailiwick_registry::{AllowPaths, Authorizer, Clock, Registry, User};
+use bailiwick_registry::{AllowPaths, Authorizer, Clock, Memberships, Registry, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
@@ -92,6 +92,7 @@ pub struct Server {
     discovery: Discovery,
     openapi: OpenApi,
     openid: Option<OpenIdDocuments>,
+    memberships: Option<Arc<dyn Memberships>>,
     health: Health,
     version: ServerVersion,
     request_timeout: Duration,
@@ -137,6 +138,7 @@ impl Server {
             discovery: Discovery::new(&parts.registry),
             openapi: OpenApi::new(parts.registry.served()),
             openid: None,
+            memberships: None,
             health: parts.health,
             version: ServerVersion::new(),
             registry: parts.registry,
@@ -160,6 +162,13 @@ impl Server {
         self
     }
 
+    /// The same, with someone who knows of groups beyond those that authentication finds.
+    #[must_use]
+    pub fn with_memberships(mut self, memberships: Arc<dyn Memberships>) -> Self {
+        self.memberships = Some(memberships);
+        self
+    }
+
     /// Answers a request. Never fails: what goes wrong is in the answer.
     pub async fn answer<B>(&self, request: HttpRequest<B>, requester: impl Into<Requester>) -> Response<Body>
     where
@@ -167,7 +176,7 @@ impl Server {
         B::Error: fmt::Display,
     {
         let (now, begun) = (self.clock.now(), Instant::now());
-        let (requester, (mut head, body)) = (requester.into(), request.into_parts());
+        let (requester, (mut head, body)) = (self.in_groups(requester.into()), request.into_parts());
         let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
         let (mut visit, mut response) = match read(&head, now) {
@@ -252,7 +261,9 @@ impl Server {
     fn begin_trail(&self, arrival: &Arrival<'_>) -> Option<Box<Trail>> {
         let auditor = self.audit.as_ref()?;
         let is_secret = match resource::find(&self.registry, arrival.request.info()) {
-            Some((_, Target::Custom(subresource))) if subresource.is_secret_bearing() => true,
+            Some((_, Target::Custom(subresource) | Target::Item(subresource))) if subresource.is_secret_bearing() => {
+                true
+            }
             Some((kind, _)) => kind.kind().is_secret_bearing(),
             None => false,
         };
@@ -318,7 +329,25 @@ impl Server {
         wanted: Wanted,
     ) -> Result<Option<Impersonated>, Box<Status>> {
         let Some(wanted) = wanted.into_user()? else { return Ok(None) };
-        impersonate(&*self.authorizer, user, &wanted, request.info()).await.map(Some)
+        let mut impersonated = impersonate(&*self.authorizer, user, &wanted, request.info()).await?;
+        if let Some(groups) = self.groups(&impersonated.user) {
+            impersonated.user.groups = groups;
+        }
+        Ok(Some(impersonated))
+    }
+
+    /// Whoever asks, in the groups that are theirs.
+    fn in_groups(&self, requester: Requester) -> Requester {
+        let Requester::User(user) = &requester else { return requester };
+        match self.groups(user) {
+            Some(groups) => Requester::User(Arc::new(User { groups, ..User::clone(user) })),
+            None => requester,
+        }
+    }
+
+    /// The groups of a user, if they are others than those that came with them.
+    fn groups(&self, user: &User) -> Option<Vec<String>> {
+        self.memberships.as_ref()?.groups(user)
     }
 
     /// Takes a seat, which lasts until the end of the answer.

@@ -49,8 +49,18 @@ pub(crate) enum HandlerError {
     Store(#[from] bailiwick_storage::Error),
     #[error("the roles cannot be read or made")]
     Roles(#[source] bailiwick_registry::Error),
+    #[error("the organizations cannot be read")]
+    Organizations(#[source] Box<bailiwick_registry::Error>),
     #[error(transparent)]
     Audit(#[from] AuditError),
+}
+
+// === impl HandlerError ===
+
+impl HandlerError {
+    pub(crate) fn organizations(error: bailiwick_registry::Error) -> Self {
+        Self::Organizations(Box::new(error))
+    }
 }
 
 /// Whether the store answers.
@@ -58,7 +68,7 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let Api { registry, authorizer, health, openid } = parts.mode.api(&parts).await?;
+    let Api { registry, authorizer, memberships, health, openid } = parts.mode.api(&parts).await?;
     let health = health.with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -83,7 +93,7 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         audit,
         metrics: parts.metrics,
     };
-    let mut server = Server::new(parts_of_server, &options);
+    let mut server = Server::new(parts_of_server, &options).with_memberships(memberships);
     if let Some(documents) = openid {
         server = server.with_openid(documents);
     }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use bailiwick_apiserver::{
     Health, OpenIdDocuments, TokenAuthenticator, TokenAuthenticatorChain, TokenCacheOptions, TokenReviews,
 };
-use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, Registry};
+use bailiwick_registry::{
+    AdministratorsOnly, AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, Directory, Memberships, Registry,
+};
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::flags::{self, NoCluster, ServeFlags};
@@ -52,6 +54,8 @@ pub(crate) struct Tokens {
 pub(crate) struct Api {
     pub(crate) registry: Arc<Registry>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    /// Who knows of groups that authentication does not find.
+    pub(crate) memberships: Arc<dyn Memberships>,
     /// What the mode adds to it.
     pub(crate) health: Health,
     /// How others verify tokens that are issued here, if any are.
@@ -129,9 +133,9 @@ impl Mode {
     }
 }
 
-/// Whoever may do everything, what everyone may ask for, and then this one.
-fn chain(always_allow: &AllowPaths, last: impl Authorizer) -> Arc<dyn Authorizer> {
+/// Whoever may do everything, what everyone may ask for, and then this one; and of organizations, only who runs them.
+fn chain(always_allow: &AllowPaths, last: impl Authorizer, directory: &Arc<Directory>) -> Arc<dyn Authorizer> {
     let authorizers: Vec<Box<dyn Authorizer>> =
         vec![Box::new(AllowGroup::MASTERS), Box::new(always_allow.clone()), Box::new(last)];
-    Arc::new(AuthorizerChain::new(authorizers))
+    Arc::new(AdministratorsOnly::new(Arc::new(AuthorizerChain::new(authorizers)), directory.clone()))
 }

@@ -148,7 +148,7 @@ impl Encoded {
 
 impl EncodedError {
     /// As the failure of an operation on the object.
-    pub(crate) fn about(self, resource: &bailiwick_machinery::GroupResource, name: &str) -> Error {
+    pub fn about(self, resource: &bailiwick_machinery::GroupResource, name: &str) -> Error {
         Error::Unreadable { resource: resource.clone(), name: name.to_owned(), why: self.to_string() }
     }
 }

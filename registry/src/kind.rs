@@ -152,15 +152,7 @@ pub enum KindError {
 impl Kind {
     /// A kind that is described by a Rust type. Its columns are the name and the age, until others are given.
     pub fn native<T: TypedResource + JsonSchema>(scope: Scope, name_rule: NameRule) -> Result<Self, KindError> {
-        let schema =
-            Schema::from_type::<T>().map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
-        let version = Version {
-            group_version: GroupVersion::new(T::GROUP, T::VERSION),
-            schema,
-            columns: Columns::named().with_age(),
-            selectable: Vec::new(),
-        };
-        Self::new(Names::of_type::<T>(), scope, name_rule, version)
+        Self::new(Names::of_type::<T>(), scope, name_rule, Version::native::<T>()?)
     }
 
     /// One of Kubernetes' own kinds, whose objects are what Go's types make of them: in JSON and in protobuf, with strategic
@@ -586,6 +578,14 @@ fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldMan
 // === impl Version ===
 
 impl Version {
+    /// A version that is described by a Rust type. Its columns are the name and the age, until others are given.
+    pub fn native<T: TypedResource + JsonSchema>() -> Result<Self, KindError> {
+        let schema =
+            Schema::from_type::<T>().map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
+        let group_version = GroupVersion::new(T::GROUP, T::VERSION);
+        Ok(Self { group_version, schema, columns: Columns::named().with_age(), selectable: Vec::new() })
+    }
+
     /// A version of one of Kubernetes' own kinds. Its columns are the name and the age, until others are given.
     pub fn host<T: TypedResource + JsonSchema>() -> Result<Self, KindError> {
         let group_version = GroupVersion::new(T::GROUP, T::VERSION);

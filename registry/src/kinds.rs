@@ -4,7 +4,9 @@ mod group;
 mod host;
 mod name;
 mod org_group;
+mod org_role_binding;
 mod organization;
+mod people;
 mod resource_catalog_claim;
 mod review;
 mod token_request;
@@ -20,7 +22,9 @@ pub use token_request::{TokenIssueError, TokenIssuer};
 
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
-    [group::kind(), organization::kind(), org_group::kind(), resource_catalog_claim::kind()].into_iter().collect()
+    [group::kind(), organization::kind(), org_group::kind(), org_role_binding::kind(), resource_catalog_claim::kind()]
+        .into_iter()
+        .collect()
 }
 
 /// Kubernetes' own kinds, for a server that has no cluster beside it.

@@ -12,8 +12,10 @@ mod delete;
 mod encoded;
 mod error;
 mod extract;
+mod follow;
 mod kind;
 pub mod kinds;
+mod organizations;
 pub mod rbac;
 mod read;
 mod registry;
@@ -38,6 +40,10 @@ pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};
 pub use kind::{Kind, KindError, Names, Renamed, SelectableField, ServedKind, Version};
+pub use organizations::{
+    AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, Projects, follow_organizations,
+    follow_projects, owner_in_labels,
+};
 pub use read::{List, ListRequest};
 pub use registry::Registry;
 pub use remote_namespaces::{NamespaceState, Namespaces, NamespacesError, RemoteNamespaceLifecycle};

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::admission::Admission;
 use crate::extract::Extract;
 use crate::kind::{Kind, ServedKind};
+use crate::organizations::Projects;
 
 /// How long a writer waits for those who follow what it writes.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -22,6 +23,8 @@ pub struct Registry {
     served: Vec<ServedKind>,
     by_path: HashMap<String, usize>,
     admissions: Vec<Box<dyn Admission>>,
+    /// Who knows whose projects are, if the namespaces are not among the kinds.
+    projects: Option<Box<dyn Projects>>,
     /// Of some kinds, how far someone has come who follows them.
     followers: Mutex<Vec<(GroupKind, watch::Receiver<u64>)>>,
     cache: Cache,
@@ -38,7 +41,7 @@ impl Registry {
         let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
         let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
         let cache = Cache::start(store, options).await?;
-        Ok(Self { kinds, served, by_path, admissions: Vec::new(), followers: Mutex::default(), cache })
+        Ok(Self { kinds, served, by_path, admissions: Vec::new(), projects: None, followers: Mutex::default(), cache })
     }
 
     /// The same, with one more rule over objects. They are asked in the order in which they were added.
@@ -46,6 +49,17 @@ impl Registry {
     pub fn with_admission(mut self, admission: impl Admission) -> Self {
         self.admissions.push(Box::new(admission));
         self
+    }
+
+    /// The same, where another server keeps the namespaces.
+    #[must_use]
+    pub fn with_projects(mut self, projects: impl Projects) -> Self {
+        self.projects = Some(Box::new(projects));
+        self
+    }
+
+    pub(crate) fn projects(&self) -> Option<&dyn Projects> {
+        self.projects.as_deref()
     }
 
     /// All kinds.

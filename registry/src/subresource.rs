@@ -1,10 +1,11 @@
 //! What can be reached below an object, other than its status: `organizations/acme/groups`.
 
 use async_trait::async_trait;
-use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_machinery::{GroupResource, GroupVersion, Object};
 
 use crate::context::Ctx;
-use crate::error::Result;
+use crate::delete::{DeleteOptions, Deleted};
+use crate::error::{Error, Result};
 use crate::kind::Version;
 use crate::registry::Registry;
 
@@ -13,6 +14,8 @@ use crate::registry::Registry;
 pub enum SubresourceVerb {
     /// Make something of it.
     Create,
+    /// Remove something of it, which the path names.
+    Delete,
     /// Read it.
     Get,
     /// Replace something of it.
@@ -47,13 +50,30 @@ pub trait Subresource: Send + Sync + 'static {
     fn verbs(&self) -> &'static [SubresourceVerb];
 
     /// Reads it.
-    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object>;
+    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
+        Err(self.not_supported(&call, SubresourceVerb::Get))
+    }
 
     /// Makes something of it.
-    async fn create(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer>;
+    async fn create(&self, call: SubresourceCall<'_>, _: SubresourceBody) -> Result<SubresourceAnswer> {
+        Err(self.not_supported(&call, SubresourceVerb::Create))
+    }
 
     /// Replaces something of it.
-    async fn update(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer>;
+    async fn update(&self, call: SubresourceCall<'_>, _: SubresourceBody) -> Result<SubresourceAnswer> {
+        Err(self.not_supported(&call, SubresourceVerb::Update))
+    }
+
+    /// Removes something of it.
+    async fn delete(&self, call: SubresourceCall<'_>, _item: &str, _: &DeleteOptions) -> Result<Deleted> {
+        Err(self.not_supported(&call, SubresourceVerb::Delete))
+    }
+
+    /// Nobody asks for what is not among the verbs; whoever does is told so.
+    fn not_supported(&self, call: &SubresourceCall<'_>, verb: SubresourceVerb) -> Error {
+        let resource = GroupResource::new(call.group_version.group.clone(), self.name());
+        Error::NotSupported { resource, action: verb.as_str() }
+    }
 }
 
 /// Which subresource of which object is meant, and by whom.
@@ -96,6 +116,7 @@ impl SubresourceVerb {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
+            Self::Delete => "delete",
             Self::Get => "get",
             Self::Update => "update",
         }

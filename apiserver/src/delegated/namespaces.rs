@@ -5,9 +5,10 @@ use std::future::Future;
 use std::pin::Pin;
 
 use async_trait::async_trait;
-use bailiwick_registry::{NamespaceState, Namespaces, NamespacesError};
+use bailiwick_registry::{Error, NamespaceState, Namespaces, NamespacesError, Projects, owner_in_labels};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
@@ -54,6 +55,38 @@ impl Namespaces for ClusterNamespaces {
         let found = found.map_err(|error| NamespacesError(error.to_string()))?;
         Ok(found.as_ref().map(state))
     }
+}
+
+#[async_trait]
+impl Projects for ClusterNamespaces {
+    async fn owner_of(&self, namespace: &str) -> Result<Option<String>, Error> {
+        let known = match self.known.get(&ObjectRef::new(namespace)) {
+            Some(known) => Some(known.metadata.clone()),
+            None => {
+                let namespaces: Api<Namespace> = Api::all(self.client.clone());
+                let found = ask(|| namespaces.get_metadata_opt(namespace)).await;
+                let unknown = |error| {
+                    tracing::error!(%error, namespace, "whose a namespace is is not known");
+                    Error::NamespaceUnknown { name: namespace.to_owned() }
+                };
+                found.map_err(unknown)?.map(|found| found.metadata)
+            }
+        };
+        Ok(known.and_then(|metadata| owner(&metadata).map(str::to_owned)))
+    }
+
+    async fn owned_by(&self, organization: &str) -> Result<Vec<String>, Error> {
+        let known = self.known.state();
+        let owned = known.iter().filter(|namespace| owner(&namespace.metadata) == Some(organization));
+        let mut names: Vec<String> = owned.map(|namespace| namespace.name_any()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+/// The organization that a namespace says it belongs to.
+fn owner(metadata: &ObjectMeta) -> Option<&str> {
+    owner_in_labels(metadata.labels.as_ref()?)
 }
 
 /// Whether all namespaces have been seen once.

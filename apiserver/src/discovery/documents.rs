@@ -215,6 +215,7 @@ fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
         let mut verbs: Vec<_> = own.verbs().iter().copied().map(SubresourceVerb::as_str).map(str::to_owned).collect();
         verbs.sort_unstable();
         let foreign = own.foreign().map(|version| &version.group_version);
+        let foreign = foreign.filter(|version| **version != kind.version().group_version);
         Subresource { name: own.name(), kind: own.kind(), foreign, verbs }
     });
     let mut all: Vec<_> = kind.kind().has_status().then_some(status).into_iter().chain(own).collect();

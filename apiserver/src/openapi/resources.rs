@@ -80,15 +80,17 @@ fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
         foreign: other.foreign().map(|version| &version.group_version),
         kind: other.kind(),
         read_kind: other.read_kind(),
-        verbs: other.verbs().iter().copied().map(verb).collect(),
+        verbs: other.verbs().iter().copied().filter_map(verb).collect(),
     });
     kind.kind().has_status().then_some(status).into_iter().chain(others).collect()
 }
 
-fn verb(verb: SubresourceVerb) -> Verb {
+/// What is removed has a path of its own, below the subresource, of which these documents do not tell.
+fn verb(verb: SubresourceVerb) -> Option<Verb> {
     match verb {
-        SubresourceVerb::Create => Verb::Create,
-        SubresourceVerb::Get => Verb::Get,
-        SubresourceVerb::Update => Verb::Update,
+        SubresourceVerb::Create => Some(Verb::Create),
+        SubresourceVerb::Delete => None,
+        SubresourceVerb::Get => Some(Verb::Get),
+        SubresourceVerb::Update => Some(Verb::Update),
     }
 }

@@ -53,7 +53,7 @@ impl Call<'_> {
     }
 
     /// From the body, if there is one.
-    fn delete_options(&self, query: DeleteQuery<'_>) -> Result<DeleteOptions, Box<Status>> {
+    pub(super) fn delete_options(&self, query: DeleteQuery<'_>) -> Result<DeleteOptions, Box<Status>> {
         if self.body.is_empty() {
             return query.options(None);
         }

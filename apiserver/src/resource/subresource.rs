@@ -1,6 +1,7 @@
 //! What lies below an object, other than its status.
 
-use bailiwick_registry::{ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb};
+use bailiwick_machinery::{GroupResource, Status};
+use bailiwick_registry::{Ctx, Deleted, ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb};
 use http::StatusCode;
 
 use super::{Answer, Call, refuse, with_warnings};
@@ -16,16 +17,10 @@ impl<'c> Call<'c> {
         let group_version = &kind.version().group_version;
         let written = subresource.foreign().map_or(group_version, |version| &version.group_version);
         let ctx = self.ctx();
-        let call = SubresourceCall {
-            ctx: &ctx,
-            registry: self.registry,
-            group_version,
-            namespace: self.namespace().unwrap_or_default(),
-            name: self.name(),
-        };
+        let call = self.below(kind, &ctx);
         let offers = |verb| subresource.verbs().contains(&verb);
         match self.request.operation()? {
-            Operation::Get(_) if offers(SubresourceVerb::Get) => {
+            Operation::Get(_) if offers(SubresourceVerb::Get) && !self.wants_watch() => {
                 let form = self.plain_form(kind)?;
                 let object = subresource.get(call).await.map_err(refuse)?;
                 respond::typed_value(&form, StatusCode::OK, &object)
@@ -52,8 +47,48 @@ impl<'c> Call<'c> {
         }
     }
 
+    /// Whether a watch is asked for, which was authorized as a mere read, and which no subresource has.
+    fn wants_watch(&self) -> bool {
+        self.request.query().switch("watch").unwrap_or(false)
+    }
+
+    /// What is named below a subresource can be removed, and nothing else.
+    pub(super) async fn item(self, kind: &'c ServedKind, subresource: &'c dyn Subresource) -> Answer {
+        let Operation::Delete(query) = self.request.operation()? else {
+            return Err(Box::new(Status::not_found(&kind.resource(), self.name())));
+        };
+        let item = self.request.info().parts().nth(3).unwrap_or_default();
+        let (form, options) = (self.plain_form(kind)?, self.delete_options(query)?);
+        let ctx = self.ctx();
+        let deleted = subresource.delete(self.below(kind, &ctx), item, &options).await.map_err(refuse)?;
+        match deleted {
+            Deleted::Gone { uid } => {
+                let resource = GroupResource::new(kind.gvk().group.clone(), subresource.name());
+                Ok(respond::status(&form, &Status::deleted(&resource, item, &uid)))
+            }
+            Deleted::GoneAs(object) | Deleted::Waiting(object) => {
+                let gvk = kind.version().group_version.kind(subresource.kind());
+                let object = object.to_object(&gvk).map_err(|error| refuse(error.about(&kind.resource(), item)))?;
+                respond::typed_value(&form, StatusCode::OK, &object)
+            }
+        }
+    }
+
+    fn below<'a>(&self, kind: &'a ServedKind, ctx: &'a Ctx<'a>) -> SubresourceCall<'a>
+    where
+        'c: 'a,
+    {
+        SubresourceCall {
+            ctx,
+            registry: self.registry,
+            group_version: &kind.version().group_version,
+            namespace: self.namespace().unwrap_or_default(),
+            name: self.name(),
+        }
+    }
+
     /// What comes from a subresource has no columns: it is sent as it is.
-    fn plain_form(&self, kind: &ServedKind) -> Result<Form, Box<bailiwick_machinery::Status>> {
+    fn plain_form(&self, kind: &ServedKind) -> Result<Form, Box<Status>> {
         let form = self.form(kind, Subject::Object)?;
         Ok(Form { shape: crate::form::Shape::Plain, ..form })
     }

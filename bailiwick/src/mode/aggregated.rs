@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use bailiwick_apiserver::{
-    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, Endpoints, Health,
+    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, Endpoints, Health,
 };
-use bailiwick_registry::{Registry, RemoteNamespaceLifecycle, kinds};
+use bailiwick_registry::{
+    Directory, GroupsCount, OrganizationRules, Registry, RemoteNamespaceLifecycle, follow_organizations, kinds,
+};
 
 use super::{Aggregated, Api, chain};
 use crate::handler::{HandlerError, Parts};
@@ -18,15 +20,24 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
         refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
         ..AccessReviewOptions::default()
     };
-    let authorizer = chain(&parts.always_allow, AccessReviews::new(cluster.authorization.clone(), options));
+    let directory = Arc::new(Directory::new(GroupsCount::ForOrganizations));
+    let reviews = AccessReviews::new(cluster.authorization.clone(), options);
+    let authorizer = chain(&parts.always_allow, reviews, &directory);
     let registry = Registry::start(parts.store.clone(), kinds::all()?, parts.metrics.storage.clone()).await?;
     let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone());
     tokio::spawn(following);
+    let roles = ClusterRoles::new();
+    tokio::spawn(roles.follow(cluster.own.clone()));
+    let rules =
+        OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
+    let registry = registry.with_projects(namespaces.clone()).with_admission(rules);
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
+    follow_organizations(&registry, &directory).await.map_err(HandlerError::organizations)?;
     believe(parts, aggregated).await;
-    let health = Health::new().with("informer-sync", Endpoints::Ready, namespaces);
-    Ok(Api { registry, authorizer, health, openid: None })
+    let health =
+        Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);
+    Ok(Api { registry, authorizer, memberships: directory, health, openid: None })
 }
 
 /// Believes whom the cluster believes, from now on.

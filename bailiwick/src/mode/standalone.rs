@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bailiwick_apiserver::Health;
-use bailiwick_registry::Registry;
 use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
+use bailiwick_registry::{Directory, GroupsCount, OrganizationRules, Registry, follow_organizations, follow_projects};
 
 use super::{Api, chain};
 use crate::handler::{HandlerError, Parts};
@@ -14,7 +14,8 @@ use crate::service_accounts::ServiceAccounts;
 pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api, HandlerError> {
     let roles = Arc::new(LivePolicy::default());
     let rbac = || Rbac::new(roles.clone());
-    let authorizer = chain(&parts.always_allow, rbac());
+    let directory = Arc::new(Directory::new(GroupsCount::Yes));
+    let authorizer = chain(&parts.always_allow, rbac(), &directory);
     let reviewers =
         Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
@@ -22,9 +23,14 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
-    let registry = Arc::new(registry.with_admission(guard));
+    let rules =
+        OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
+    let registry = Arc::new(registry.with_admission(guard).with_admission(rules));
     accounts.tokens.look_in(registry.clone());
     follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
     bootstrap(&registry).await.map_err(HandlerError::Roles)?;
-    Ok(Api { registry, authorizer, health: Health::new(), openid: Some(accounts.documents(&parts.url)) })
+    follow_organizations(&registry, &directory).await.map_err(HandlerError::organizations)?;
+    follow_projects(&registry, &roles).await.map_err(HandlerError::organizations)?;
+    let openid = Some(accounts.documents(&parts.url));
+    Ok(Api { registry, authorizer, memberships: directory, health: Health::new(), openid })
 }

@@ -15,7 +15,11 @@ const FORM: &str = "must consist of letters, digits, '-', '_' or '.', and must s
 
 /// The name of an organization.
 pub(super) fn organization(name: &str, form: NameForm) -> Messages {
-    plain(name, form, MAX_ORGANIZATION_BYTES)
+    let mut messages = plain(name, form, MAX_ORGANIZATION_BYTES);
+    if form == NameForm::Whole && name.eq_ignore_ascii_case("system") {
+        messages.push(Cow::Borrowed("must not be \"system\", which Kubernetes' own names begin with"));
+    }
+    messages
 }
 
 /// The name of a group of an organization: `Acme:developers`.

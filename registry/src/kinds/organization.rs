@@ -1,123 +1,45 @@
-//! Organization: administrators, members, and the groups they form.
+//! Organization: administrators, members, and what can be reached below it.
 
-use async_trait::async_trait;
-use bailiwick_api::{OrgGroupName, Organization};
-use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, Scope};
-use bailiwick_storage::At;
-use serde_json::{Map, Value, json};
+mod groups;
+mod views;
 
-use super::name;
-use crate::error::{Error, Result};
-use crate::kind::{Kind, KindError, ServedKind};
-use crate::read::{ListRequest, encoded};
-use crate::selection::Selection;
-use crate::subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
-use crate::update::{Part, Update};
+use bailiwick_api::Organization;
+use bailiwick_machinery::table::{Column, ColumnType, Columns};
+use bailiwick_machinery::{FieldErrors, NameRule, Object, Scope};
+
+use self::groups::Groups;
+use self::views::{MembersView, ProjectsView};
+use super::{name, people};
+use crate::kind::{Kind, KindError};
+use crate::strategy::Strategy;
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<Organization>(Scope::Cluster, NameRule::Custom(name::organization))?;
-    Ok(kind.short_names(&["org"]).subresource(Groups))
+    let kind = kind.short_names(&["org"]).columns(columns).strategy(Organizations);
+    Ok(kind.subresource(Groups).subresource(MembersView::new()?).subresource(ProjectsView::new()?))
 }
 
-/// `organizations/{name}/groups`: the groups of an organization, read and written as one collection. It has no named
-/// members, so that whoever may use it for one organization cannot list the groups of others.
-struct Groups;
+struct Organizations;
 
-// === impl Groups ===
+// === impl Organizations ===
 
-impl Groups {
-    /// The kind of the groups, in the version of the request.
-    fn groups<'c>(call: &SubresourceCall<'c>) -> Result<&'c ServedKind> {
-        let resource = || bailiwick_machinery::GroupResource::new(call.group_version.group.clone(), "orggroups");
-        let found = call.registry.find(call.group_version, "orggroups");
-        found.ok_or_else(|| Error::NotSupported { resource: resource(), action: "groups" })
-    }
-
-    /// Refuses a group of another organization.
-    fn check_name(call: &SubresourceCall<'_>, kind: &ServedKind, object: &Object) -> Result<()> {
-        let name = object.metadata().name();
-        if OrgGroupName::parse(name).is_some_and(|parsed| parsed.organization == call.name) {
-            return Ok(());
+impl Strategy for Organizations {
+    fn validate(&self, object: &Object, errors: &mut FieldErrors) {
+        for field in ["adminUsers", "memberUsers"] {
+            people::check_users(object, field, errors);
         }
-        let mut errors = FieldErrors::default();
-        let why = format!("must be \"{}:<group>\", a group of this organization", call.name);
-        errors.push(FieldError::invalid(FieldPath::new("metadata").child("name"), name, why));
-        Err(Error::Invalid { kind: kind.group_kind(), name: name.to_owned(), errors })
-    }
-
-    /// Refuses what is said of an organization that does not exist.
-    async fn check_parent(call: &SubresourceCall<'_>) -> Result<()> {
-        let Some(parent) = call.registry.find(call.group_version, "organizations") else { return Ok(()) };
-        call.registry.get(parent, "", call.name, At::Latest).await.map(|_| ())
-    }
-}
-
-#[async_trait]
-impl Subresource for Groups {
-    fn name(&self) -> &'static str {
-        "groups"
-    }
-
-    fn kind(&self) -> &'static str {
-        "OrgGroup"
-    }
-
-    fn read_kind(&self) -> &'static str {
-        "OrgGroupList"
-    }
-
-    fn verbs(&self) -> &'static [SubresourceVerb] {
-        &[SubresourceVerb::Create, SubresourceVerb::Get, SubresourceVerb::Update]
-    }
-
-    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
-        Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
-        let selection = Selection::everything(kind);
-        let request = ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
-        let list = call.registry.list(kind, &request).await?;
-        let mut items = Vec::new();
-        for object in &list.objects {
-            let owner = OrgGroupName::parse(object.key().name()).map(|name| name.organization);
-            if owner == Some(call.name) {
-                let object = encoded(kind, object)?.to_object(kind.gvk());
-                items.push(object.map_err(|error| error.about(&kind.resource(), call.name))?.into());
-            }
+        for field in ["adminGroups", "memberGroups"] {
+            people::check_plain_groups(object, field, errors);
         }
-        let mut fields = Map::new();
-        fields.insert("metadata".to_owned(), json!({"resourceVersion": list.revision.to_string()}));
-        fields.insert("items".to_owned(), Value::Array(items));
-        let mut list = Object::new(fields);
-        list.set_gvk(&kind.list_gvk());
-        Ok(list)
-    }
-
-    async fn create(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
-        Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
-        Self::check_name(&call, kind, &body.object)?;
-        let accepted = kind.accept(body.object, &body.options)?;
-        let written = call.registry.create(call.ctx, kind, accepted, &body.options).await?;
-        answer(kind, written)
-    }
-
-    async fn update(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
-        Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
-        Self::check_name(&call, kind, &body.object)?;
-        let name = body.object.metadata().name().to_owned();
-        let change = |_: &Object| kind.accept(body.object.clone(), &body.options);
-        let update = Update {
-            part: Part::Main,
-            change: &change,
-            tracking: &body.options.tracking,
-            dry_run: body.options.dry_run,
-        };
-        answer(kind, call.registry.update(call.ctx, kind, "", &name, update).await?)
     }
 }
 
-fn answer(kind: &ServedKind, written: crate::write::Written) -> Result<SubresourceAnswer> {
-    let object = written.object.to_object(kind.gvk()).map_err(|error| error.about(&kind.resource(), ""))?;
-    Ok(SubresourceAnswer { object, warnings: written.warnings })
+fn columns() -> Columns {
+    let number = |name: &'static str, description: &'static str| Column::new(name, ColumnType::Integer, description);
+    Columns::named()
+        .with(number("Admin Users", "How many users administer it by name."), people::count("adminUsers"))
+        .with(number("Admin Groups", "How many groups administer it."), people::count("adminGroups"))
+        .with(number("Member Users", "How many users are members by name."), people::count("memberUsers"))
+        .with(number("Member Groups", "How many groups' users are members."), people::count("memberGroups"))
+        .with_age()
 }

@@ -94,10 +94,6 @@ impl Subresource for TokenRequests {
         &[SubresourceVerb::Create]
     }
 
-    async fn get(&self, _: SubresourceCall<'_>) -> Result<Object> {
-        Err(not_supported("get"))
-    }
-
     async fn create(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
         let gvk = self.version.group_version.kind("TokenRequest");
         let (mut request, warnings) = accept_host(&gvk, body.object, &body.options)?;
@@ -127,10 +123,6 @@ impl Subresource for TokenRequests {
         let status = json!({ "token": token, "expirationTimestamp": expires });
         request.fields_mut().insert("status".to_owned(), status);
         Ok(SubresourceAnswer { object: request, warnings })
-    }
-
-    async fn update(&self, _: SubresourceCall<'_>, _: SubresourceBody) -> Result<SubresourceAnswer> {
-        Err(not_supported("update"))
     }
 }
 
@@ -245,8 +237,4 @@ fn group_kind() -> GroupKind {
 /// Upstream names the kind where resources are named.
 fn resource() -> GroupResource {
     GroupResource::new("authentication.k8s.io", "TokenRequest")
-}
-
-fn not_supported(action: &'static str) -> Error {
-    Error::NotSupported { resource: GroupResource::new("", "serviceaccounts"), action }
 }

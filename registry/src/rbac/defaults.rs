@@ -9,9 +9,12 @@ use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole, ClusterRoleBindin
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::GROUP;
+use crate::organizations;
 
 /// Says whether the server may bring an object back to what it is to be: not if it is `false`.
 pub(super) const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+/// The role of those who administer organizations, which everyone has.
+const ORGANIZATIONS: &str = "bailiwick:organization-administrators";
 const READ: &[&str] = &["get", "list", "watch"];
 const WRITE: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 const ALL: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
@@ -78,6 +81,12 @@ pub fn cluster_roles() -> Vec<ClusterRole> {
         part("admin", admin_rules()),
         part("edit", edit_rules()),
         part("view", view_rules()),
+        role(ORGANIZATIONS, organization_rules()),
+        ClusterRole {
+            metadata: metadata("bailiwick:aggregate-to-admin", &[aggregate_to("admin")]),
+            rules: Some(vec![rule(ALL, &[organizations::GROUP], &["orgrolebindings"])]),
+            aggregation_rule: None,
+        },
     ]
 }
 
@@ -90,6 +99,16 @@ pub fn cluster_role_bindings() -> Vec<ClusterRoleBinding> {
         binding("system:basic-user", &["system:authenticated"]),
         binding("system:public-info-viewer", &["system:authenticated", "system:unauthenticated"]),
         binding("system:service-account-issuer-discovery", &["system:serviceaccounts"]),
+        binding(ORGANIZATIONS, &["system:authenticated"]),
+    ]
+}
+
+/// What everyone who is known may do with the organizations that they administer: the server narrows it to these.
+fn organization_rules() -> Vec<PolicyRule> {
+    vec![
+        rule(&["get", "create", "update", "delete"], &[organizations::GROUP], &["organizations/groups"]),
+        rule(&["get"], &[organizations::GROUP], &["organizations/members", "organizations/projects"]),
+        rule(&["get", "create", "update", "patch", "delete"], &[organizations::GROUP], &["orggroups"]),
     ]
 }
 

@@ -1,10 +1,7 @@
 //! Keeps a policy up to date with the roles and bindings that are stored.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use bailiwick_machinery::watch::EventType;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::At;
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -15,27 +12,19 @@ use super::GROUP;
 use super::live::LivePolicy;
 use super::policy::{PolicyChange, PolicyKey, PolicyKind, PolicyObject};
 use crate::error::{Error, Result};
+use crate::follow::{Change, Picture, Place};
 use crate::kind::ServedKind;
 use crate::registry::Registry;
 use crate::selection::Selection;
-use crate::watch::{ObjectWatch, WatchFrom};
-
-/// How long to wait before a kind is followed again whose watch has failed.
-const PAUSE: Duration = Duration::from_millis(200);
+use crate::watch::WatchFrom;
 
 /// The kinds that a policy is made of.
 const PLURALS: [&str; 4] = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"];
 
-/// One kind that is followed.
-struct Follower {
-    registry: Arc<Registry>,
+/// What the objects of one kind are in a policy.
+struct Part {
     policy: Arc<LivePolicy>,
-    kind: ServedKind,
     plural: &'static str,
-    /// What the policy has of this kind: where, and what it is called.
-    known: BTreeMap<(String, String), ()>,
-    /// follower --how far it has come--> writers
-    through_tx: watch::Sender<u64>,
     /// follower --cluster roles changed--> whoever puts roles together
     roles: Option<watch::Sender<u64>>,
 }
@@ -45,123 +34,51 @@ pub async fn follow(registry: &Arc<Registry>, policy: &Arc<LivePolicy>) -> Resul
     for plural in PLURALS {
         let version = GroupVersion::new(GROUP, "v1");
         let Some(kind) = registry.find(&version, plural).cloned() else { continue };
-        let (through_tx, through_rx) = watch::channel(0);
-        let group_kind = kind.group_kind();
-        let (registry, policy) = (registry.clone(), policy.clone());
-        let mut follower = Follower {
-            registry: registry.clone(),
-            policy,
-            kind,
-            plural,
-            known: BTreeMap::new(),
-            through_tx,
-            roles: (plural == "clusterroles").then(|| watch::channel(0).0),
-        };
-        let watch = follower.begin().await?;
-        registry.writers_wait_for(group_kind, through_rx);
-        if let Some(roles) = &follower.roles {
-            tokio::spawn(super::bootstrap::keep_aggregated(registry.clone(), roles.subscribe()));
+        let roles = (plural == "clusterroles").then(|| watch::channel(0).0);
+        let changed_rx = roles.as_ref().map(watch::Sender::subscribe);
+        crate::follow::follow(registry, &kind, Part { policy: policy.clone(), plural, roles }).await?;
+        if let Some(changed_rx) = changed_rx {
+            tokio::spawn(super::bootstrap::keep_aggregated(registry.clone(), changed_rx));
         }
-        tokio::spawn(follower.run(watch));
     }
     Ok(())
 }
 
-// === impl Follower ===
+// === impl Part ===
 
-impl Follower {
-    async fn run(mut self, mut watch: ObjectWatch) {
-        loop {
-            if let Err(error) = self.follow(&mut watch).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, kind = self.plural, "roles are read anew");
-            }
-            loop {
-                tokio::time::sleep(PAUSE).await;
-                match self.begin().await {
-                    Ok(begun) => {
-                        watch = begun;
-                        break;
-                    }
-                    Err(error) => {
-                        tracing::warn!(
-                            error = &error as &dyn std::error::Error,
-                            kind = self.plural,
-                            "roles cannot be read"
-                        );
-                    }
-                }
-            }
-        }
+impl Picture for Part {
+    fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
+        let changes: Result<Vec<PolicyChange>> = changes.into_iter().map(|change| self.change(change)).collect();
+        self.policy.apply(changes?);
+        Ok(())
     }
 
-    /// Takes all there are, and forgets what is no more.
-    async fn begin(&mut self) -> Result<ObjectWatch> {
-        let selection = Selection::everything(&self.kind);
-        let mut watch = self.registry.watch(&self.kind, None, selection, WatchFrom::State(At::Latest)).await?;
-        let mut gone = std::mem::take(&mut self.known);
-        let mut changes = Vec::new();
-        for event in watch.initial(usize::MAX)? {
-            let object = self.read(&event.object)?;
-            gone.remove(&place(&object));
-            changes.push(self.set(&object)?);
-        }
-        changes.extend(gone.into_keys().map(|place| self.removal(place)));
-        self.policy.apply(changes);
-        self.tell(watch.position());
-        Ok(watch)
-    }
-
-    async fn follow(&mut self, watch: &mut ObjectWatch) -> Result<()> {
-        loop {
-            let batch = watch.next().await?;
-            let mut changes = Vec::new();
-            for event in &batch.events {
-                let object = self.read(&event.object)?;
-                changes.push(match event.event_type {
-                    EventType::Deleted => {
-                        self.known.remove(&place(&object));
-                        self.removal(place(&object))
-                    }
-                    _ => self.set(&object)?,
-                });
-            }
-            if !changes.is_empty() {
-                self.policy.apply(changes);
-            }
-            self.tell(batch.through);
-        }
-    }
-
-    fn tell(&self, through: u64) {
-        self.through_tx.send_replace(through);
+    fn reached(&mut self, through: u64) {
         if let Some(roles) = &self.roles {
             roles.send_replace(through);
         }
     }
+}
 
-    fn read(&self, encoded: &crate::Encoded) -> Result<Object> {
-        self.kind.read(encoded).map_err(|error| error.about(&self.kind.resource(), ""))
-    }
-
-    fn set(&mut self, object: &Object) -> Result<PolicyChange> {
-        self.known.insert(place(object), ());
+impl Part {
+    fn change(&self, change: Change) -> Result<PolicyChange> {
+        let object = match change {
+            Change::Removed(place) => return Ok(self.removal(place)),
+            Change::Set(object) => object,
+        };
         let object = match self.plural {
-            "roles" => PolicyObject::Role(typed(object)?),
-            "rolebindings" => PolicyObject::RoleBinding(typed(object)?),
-            "clusterroles" => PolicyObject::ClusterRole(typed(object)?),
-            _ => PolicyObject::ClusterRoleBinding(typed(object)?),
+            "roles" => PolicyObject::Role(typed(&object)?),
+            "rolebindings" => PolicyObject::RoleBinding(typed(&object)?),
+            "clusterroles" => PolicyObject::ClusterRole(typed(&object)?),
+            _ => PolicyObject::ClusterRoleBinding(typed(&object)?),
         };
         Ok(PolicyChange::Set(Box::new(object)))
     }
 
-    fn removal(&self, (namespace, name): (String, String)) -> PolicyChange {
+    fn removal(&self, Place { namespace, name }: Place) -> PolicyChange {
         let kind = if self.plural.ends_with("bindings") { PolicyKind::Binding } else { PolicyKind::Role };
         PolicyChange::Remove(PolicyKey { kind, namespace, name })
     }
-}
-
-fn place(object: &Object) -> (String, String) {
-    (object.metadata().namespace().to_owned(), object.metadata().name().to_owned())
 }
 
 /// What is stored was accepted once, so it has the form of its type.

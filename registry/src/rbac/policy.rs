@@ -13,6 +13,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use bailiwick_api::OrgGroupName;
 use bailiwick_machinery::go;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -55,6 +56,8 @@ pub enum PolicyObject {
     RoleBinding(RoleBinding),
     /// Who has the rules of a cluster role, everywhere.
     ClusterRoleBinding(ClusterRoleBinding),
+    /// What an OrgRoleBinding comes to: the binding that it stands for. Only in these do groups of organizations count.
+    OrgRoleBinding(RoleBinding),
 }
 
 /// Which object of a policy.
@@ -75,6 +78,8 @@ pub enum PolicyKind {
     Role,
     /// Who has them.
     Binding,
+    /// Who has them, with groups of organizations.
+    OrgBinding,
 }
 
 /// Why a rule applies to someone: a binding, and the first of its subjects that names them.
@@ -100,10 +105,20 @@ struct Place {
 
 #[derive(Debug)]
 struct Binding {
+    /// What it is known by here: its name, but for an OrgRoleBinding, which must not be taken for a RoleBinding.
+    id: String,
+    source: Source,
     name: String,
     namespace: String,
     role: RoleRef,
     subjects: Vec<Subject>,
+}
+
+/// The kind of object that a binding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Rbac,
+    Organization,
 }
 
 /// Whom a subject names.
@@ -124,7 +139,8 @@ impl Policy {
             PolicyChange::Remove(PolicyKey { kind, namespace, name }) => {
                 let remove = |place: &mut Place| match kind {
                     PolicyKind::Role => drop(place.roles.remove(&name)),
-                    PolicyKind::Binding => place.remove_binding(&name),
+                    PolicyKind::Binding => place.remove_binding(&Source::Rbac.id(&name)),
+                    PolicyKind::OrgBinding => place.remove_binding(&Source::Organization.id(&name)),
                 };
                 if namespace.is_empty() { remove(&mut self.cluster) } else { self.edit(&namespace, remove) }
             }
@@ -193,16 +209,27 @@ impl Policy {
                 self.cluster.set_role(name(&role.metadata), rules);
             }
             PolicyObject::RoleBinding(binding) => {
-                let binding = Binding::new(binding.metadata, binding.role_ref, binding.subjects);
-                let namespace = binding.namespace.clone();
-                self.edit(&namespace, |place| place.set_binding(binding));
+                self.set_local(Binding::new(Source::Rbac, binding.metadata, binding.role_ref, binding.subjects));
+            }
+            PolicyObject::OrgRoleBinding(binding) => {
+                self.set_local(Binding::new(
+                    Source::Organization,
+                    binding.metadata,
+                    binding.role_ref,
+                    binding.subjects,
+                ));
             }
             PolicyObject::ClusterRoleBinding(binding) => {
                 // What it binds it binds everywhere, whatever its metadata says.
                 let metadata = ObjectMeta { namespace: None, ..binding.metadata };
-                self.cluster.set_binding(Binding::new(metadata, binding.role_ref, binding.subjects));
+                self.cluster.set_binding(Binding::new(Source::Rbac, metadata, binding.role_ref, binding.subjects));
             }
         }
+    }
+
+    fn set_local(&mut self, binding: Binding) {
+        let namespace = binding.namespace.clone();
+        self.edit(&namespace, |place| place.set_binding(binding));
     }
 
     fn edit(&mut self, namespace: &str, change: impl FnOnce(&mut Place)) {
@@ -230,19 +257,19 @@ impl Place {
     }
 
     fn set_binding(&mut self, binding: Binding) {
-        self.remove_binding(&binding.name);
+        self.remove_binding(&binding.id);
         let binding = Arc::new(binding);
-        for (subject, bound) in binding.subjects.iter().map(|subject| bound(subject, &binding.namespace)).enumerate() {
+        for (subject, bound) in binding.bound().enumerate() {
             let grant = Grant { binding: binding.clone(), subject };
             self.edit_grants(&bound, |grants| insert(grants, grant));
         }
-        self.bindings.insert(&binding.name, binding.clone());
+        self.bindings.insert(&binding.id, binding.clone());
     }
 
-    fn remove_binding(&mut self, name: &str) {
-        let Some(binding) = self.bindings.remove(name) else { return };
-        for bound in binding.subjects.iter().map(|subject| bound(subject, &binding.namespace)) {
-            self.edit_grants(&bound, |grants| grants.retain(|grant| grant.binding.name != name));
+    fn remove_binding(&mut self, id: &str) {
+        let Some(binding) = self.bindings.remove(id) else { return };
+        for bound in binding.bound() {
+            self.edit_grants(&bound, |grants| grants.retain(|grant| grant.binding.id != id));
         }
     }
 
@@ -258,22 +285,24 @@ impl Place {
     fn grants(&self, user: &User) -> Vec<&Grant> {
         let mut grants: Vec<&Grant> = self.users.get(&user.name).into_iter().flatten().collect();
         grants.extend(user.groups.iter().filter_map(|group| self.groups.get(group)).flatten());
-        grants.sort_unstable_by(|a, b| (&a.binding.name, a.subject).cmp(&(&b.binding.name, b.subject)));
-        grants.dedup_by(|later, first| later.binding.name == first.binding.name);
+        grants.sort_unstable_by(|a, b| (&a.binding.id, a.subject).cmp(&(&b.binding.id, b.subject)));
+        grants.dedup_by(|later, first| later.binding.id == first.binding.id);
         grants
     }
 }
 
 /// Keeps the order of names, and of a binding the first subject.
 fn insert(grants: &mut Vec<Grant>, grant: Grant) {
-    if let Err(at) = grants.binary_search_by(|old| old.binding.name.cmp(&grant.binding.name)) {
+    if let Err(at) = grants.binary_search_by(|old| old.binding.id.cmp(&grant.binding.id)) {
         grants.insert(at, grant);
     }
 }
 
-fn bound<'s>(subject: &'s Subject, namespace: &str) -> Bound<'s> {
+fn bound<'s>(source: Source, subject: &'s Subject, namespace: &str) -> Bound<'s> {
     match subject.kind.as_str() {
         "User" => Bound::User(subject.name.as_str().into()),
+        // Nobody can write this any more, but it may be older than the rule.
+        "Group" if source == Source::Rbac && subject.name.starts_with(OrgGroupName::PREFIX) => Bound::Nobody,
         "Group" => Bound::Group(&subject.name),
         "ServiceAccount" => match account_namespace(subject, namespace) {
             "" => Bound::Nobody,
@@ -291,12 +320,39 @@ fn account_namespace<'s>(subject: &'s Subject, binding: &'s str) -> &'s str {
 // === impl Binding ===
 
 impl Binding {
-    fn new(metadata: ObjectMeta, role: RoleRef, subjects: Option<Vec<Subject>>) -> Self {
+    fn new(source: Source, metadata: ObjectMeta, role: RoleRef, subjects: Option<Vec<Subject>>) -> Self {
+        let name = metadata.name.unwrap_or_default();
         Self {
-            name: metadata.name.unwrap_or_default(),
+            id: source.id(&name),
+            source,
+            name,
             namespace: metadata.namespace.unwrap_or_default(),
             role,
             subjects: subjects.unwrap_or_default(),
+        }
+    }
+
+    /// Whom its subjects name, in their order.
+    fn bound(&self) -> impl Iterator<Item = Bound<'_>> {
+        self.subjects.iter().map(|subject| bound(self.source, subject, &self.namespace))
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    /// No name contains a `/`.
+    fn id(self, name: &str) -> String {
+        match self {
+            Self::Rbac => name.to_owned(),
+            Self::Organization => format!("{name}/org"),
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Rbac => "RoleBinding",
+            Self::Organization => "OrgRoleBinding",
         }
     }
 }
@@ -314,10 +370,10 @@ fn namespace(metadata: &ObjectMeta) -> &str {
 /// `ClusterRoleBinding "b" of ClusterRole "r" to Group "g"`. In a namespace, `RoleBinding "b/n" of …`.
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Binding { name, namespace, role, subjects } = &*self.binding;
+        let Binding { source, name, namespace, role, subjects, .. } = &*self.binding;
         match namespace.as_str() {
             "" => write!(f, "ClusterRoleBinding {}", go::quote(name))?,
-            namespace => write!(f, "RoleBinding {}", go::quote(&format!("{name}/{namespace}")))?,
+            namespace => write!(f, "{} {}", source.kind(), go::quote(&format!("{name}/{namespace}")))?,
         }
         write!(f, " of {} {}", role.kind, go::quote(&role.name))?;
         let Some(subject) = subjects.get(self.subject) else { return Ok(()) };

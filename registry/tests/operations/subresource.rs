@@ -53,6 +53,7 @@ async fn ask(
         }
         SubresourceVerb::Create => groups(world).create(call, body(sent)).await,
         SubresourceVerb::Update => groups(world).update(call, body(sent)).await,
+        SubresourceVerb::Delete => panic!("asked for by name only"),
     }
 }
 

@@ -147,12 +147,6 @@ struct Finalize;
 
 // === impl Finalize ===
 
-impl Finalize {
-    fn not_supported(action: &'static str) -> Error {
-        Error::NotSupported { resource: GroupResource::new("", "namespaces"), action }
-    }
-}
-
 #[async_trait]
 impl Subresource for Finalize {
     fn name(&self) -> &'static str {
@@ -167,17 +161,9 @@ impl Subresource for Finalize {
         &[SubresourceVerb::Update]
     }
 
-    async fn get(&self, _: SubresourceCall<'_>) -> Result<Object> {
-        Err(Self::not_supported("get"))
-    }
-
-    async fn create(&self, _: SubresourceCall<'_>, _: SubresourceBody) -> Result<SubresourceAnswer> {
-        Err(Self::not_supported("create"))
-    }
-
     async fn update(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
         let found = call.registry.find(call.group_version, "namespaces");
-        let kind = found.ok_or_else(|| Self::not_supported("update"))?;
+        let kind = found.ok_or_else(|| self.not_supported(&call, SubresourceVerb::Update))?;
         let accepted = kind.accept(body.object, &body.options)?;
         let (found, wanted) = (accepted.object().metadata().name(), call.name);
         if found != wanted {

@@ -1,0 +1,137 @@
+//! Groups of organizations: made, read, changed and removed by those who run the organization.
+
+use serde_json::{Value, json};
+
+use crate::site::{API, Site, causes, group, org_group};
+
+/// ORG-6, ORG-18, ORG-19, ORG-20, ORG-29, ORG-30: an administrator by name, by a Group, and by a group of the identity
+/// provider forms groups, and reads those of the own organization only.
+#[tokio::test]
+async fn administrators_form_groups() {
+    let site = Site::with_organizations().await;
+    let groups = format!("{API}/organizations/Acme/groups");
+    site.user("alice").post(&groups, &org_group("Acme:dev", &["bob"])).await.expect(201);
+    site.user("lea").post(&groups, &org_group("Acme:ops", &["carol"])).await.expect(201);
+    let external = site.user_in("eve@idp", &["system:authenticated", "oidc:acme-admins"]);
+    external.post(&groups, &org_group("Acme:qa", &[])).await.expect(201);
+    // Two organizations can have groups of the same name.
+    let beta = site.user("ben");
+    beta.post(&format!("{API}/organizations/Beta/groups"), &org_group("Beta:dev", &["bella"])).await.expect(201);
+    let list = site.user("alice").get(&groups).await.expect(200);
+    assert_eq!(list["kind"], "OrgGroupList");
+    let names: Vec<&str> =
+        list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Acme:dev", "Acme:ops", "Acme:qa"]);
+    // Whoever leaves the Group has lost the organization with the next request.
+    site.root().merge(&format!("{API}/groups/acme-leads"), &json!({ "users": [] })).await.expect(200);
+    site.user("lea").get(&groups).await.expect(403);
+}
+
+/// ORG-31, ORG-32: a PUT names the group and the state it was seen in.
+#[tokio::test]
+async fn a_put_replaces_what_it_has_seen() {
+    let site = Site::with_organizations().await;
+    let (alice, groups) = (site.user("alice"), format!("{API}/organizations/Acme/groups"));
+    let mut made = alice.post(&groups, &org_group("Acme:dev", &["bob"])).await.expect(201);
+    made["users"] = json!(["bob", "carol"]);
+    let changed = alice.put(&groups, &made).await.expect(200);
+    assert_eq!(changed["users"], json!(["bob", "carol"]));
+    // The state it was made from is gone.
+    alice.put(&groups, &made).await.expect(409);
+    alice.put(&groups, &org_group("Acme:nobody", &[])).await.expect(404);
+    alice.put(&groups, &org_group("Acme:dev", &[])).await.expect(422);
+    // There is nothing by name but a way to remove it.
+    alice.get(&format!("{groups}/dev")).await.expect(404);
+    alice.put(&format!("{groups}/dev"), &changed).await.expect(404);
+    alice.delete(&groups).await.expect(405);
+    alice.get(&format!("{groups}?watch=true")).await.expect(405);
+    alice.delete(&format!("{groups}/dev/more")).await.expect(404);
+    alice.delete(&format!("{groups}/dev")).await.expect(200);
+    alice.delete(&format!("{groups}/dev")).await.expect(404);
+    assert_eq!(alice.get(&groups).await.expect(200)["items"], json!([]));
+}
+
+/// ORG-10, ORG-13, ORG-17, ORG-22, ORG-23, ORG-24, ORG-49: bad input is refused where it is wrong, and changes nothing.
+#[tokio::test]
+async fn what_is_wrong_with_a_group_is_told() {
+    let site = Site::with_organizations().await;
+    let (root, alice) = (site.root(), site.user("alice"));
+    let groups = format!("{API}/organizations/Acme/groups");
+    let refusal = alice.post(&groups, &org_group("Acme:dev", &["bob", "mallory", "carol", "bella"])).await.expect(422);
+    let expected = |index: usize, user: &str| {
+        let why = format!("Invalid value: \"{user}\": is not a member of the organization \"Acme\"");
+        (format!("users[{index}]"), why)
+    };
+    assert_eq!(causes(&refusal), [expected(1, "mallory"), expected(3, "bella")]);
+    // Of another organization, of none, and of one that does not exist.
+    for name in ["Beta:dev", "dev", "Nope:dev", "Acme:", ":dev", "Acme:a:b", "Acme:-", "org:Acme:dev"] {
+        let refusal = alice.post(&groups, &org_group(name, &[])).await.expect(422);
+        assert!(causes(&refusal).iter().any(|(field, _)| field == "metadata.name"), "{name}: {refusal}");
+    }
+    let refusal = root.post(&format!("{API}/orggroups"), &org_group("Nope:dev", &[])).await.expect(422);
+    assert!(refusal["message"].as_str().unwrap().contains("there is no organization \"Nope\""), "{refusal}");
+    // A group of the cluster is never called like one of an organization, whoever asks.
+    for name in ["Acme:dev", "org:Acme:dev", "system:masters"] {
+        root.post(&format!("{API}/groups"), &group(name, &["mallory"])).await.expect(422);
+    }
+    for users in [json!([""]), json!([" bob"]), json!(["bob", "bob"]), json!("bob"), json!([7])] {
+        let mut object = org_group("Acme:dev", &[]);
+        object["users"] = users;
+        let code = alice.post(&groups, &object).await.code;
+        assert!((400..500).contains(&code), "{object}: {code}");
+    }
+    assert_eq!(alice.get(&groups).await.expect(200)["items"], json!([]));
+}
+
+/// ORG-24: who has left the organization may stay in the list, where it comes to nothing, and is not added again.
+#[tokio::test]
+async fn former_members_do_not_stand_in_the_way() {
+    let site = Site::with_organizations().await;
+    let (root, alice) = (site.root(), site.user("alice"));
+    let groups = format!("{API}/organizations/Acme/groups");
+    alice.post(&groups, &org_group("Acme:dev", &["bob"])).await.expect(201);
+    root.merge(&format!("{API}/organizations/Acme"), &json!({ "memberUsers": [] })).await.expect(200);
+    assert!(!site.user("bob").groups().await.contains(&"org:Acme:dev".to_owned()));
+    let dev = format!("{API}/orggroups/Acme:dev");
+    let changed = alice.merge(&dev, &json!({ "users": ["bob", "carol"] })).await.expect(200);
+    assert_eq!(changed["users"], json!(["bob", "carol"]));
+    alice.merge(&dev, &json!({ "users": ["carol"] })).await.expect(200);
+    alice.merge(&dev, &json!({ "users": ["carol", "bob"] })).await.expect(422);
+}
+
+/// ORG-28: members, flattened, sorted, with how they belong.
+#[tokio::test]
+async fn members_are_told_with_how_they_belong() {
+    let site = Site::with_organizations().await;
+    let people = json!({ "memberUsers": ["bob", "carol"], "memberGroups": ["engineers", "from-idp"] });
+    site.root().merge(&format!("{API}/organizations/Acme"), &people).await.expect(200);
+    let members = site.user("alice").get(&format!("{API}/organizations/Acme/members")).await.expect(200);
+    assert_eq!((&members["kind"], &members["metadata"]["name"]), (&json!("OrganizationMembers"), &json!("Acme")));
+    let expected = json!([
+        { "user": "bob", "via": ["memberUsers"] },
+        { "user": "carol", "via": ["memberUsers", "Group/engineers"] },
+    ]);
+    assert_eq!(members["members"], expected);
+    assert_eq!(members["unresolvedGroups"], json!(["from-idp"]));
+    site.root().get(&format!("{API}/organizations/Nope/members")).await.expect(404);
+}
+
+/// ORG-3, ORG-38, ORG-40: projects by one list, or by the organization.
+#[tokio::test]
+async fn projects_are_found_by_their_owner() {
+    let site = Site::with_organizations().await;
+    let root = site.root();
+    for number in 0..20 {
+        let name = format!("acme-{number:02}");
+        let object = crate::site::namespace(&name, Some("organizations__Acme"));
+        root.post("/api/v1/namespaces", &object).await.expect(201);
+    }
+    let listed =
+        root.get("/api/v1/namespaces?labelSelector=openshift.io/owner%3Dorganizations__Acme").await.expect(200);
+    let names: Vec<Value> =
+        listed["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].clone()).collect();
+    assert_eq!(names.len(), 21);
+    let projects = site.user("alice").get(&format!("{API}/organizations/Acme/projects")).await.expect(200);
+    assert_eq!(projects["projects"], json!(names));
+    site.user("alice").get(&format!("{API}/organizations/Beta/projects")).await.expect(403);
+}

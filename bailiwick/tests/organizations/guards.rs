@@ -1,0 +1,134 @@
+//! What keeps organizations from being taken, and their groups from being claimed.
+
+use serde_json::{Value, json};
+
+use crate::site::{API, RBAC, Site, causes, namespace, org_group, organization};
+
+fn owner(value: Value) -> Value {
+    json!({ "metadata": { "labels": { "openshift.io/owner": value } } })
+}
+
+async fn allow(site: &Site, user: &str, rules: Value) {
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": user }, "rules": rules,
+    });
+    let bound = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": user },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
+    });
+    site.root().post(&format!("{RBAC}/clusterroles"), &role).await.expect(201);
+    site.root().post(&format!("{RBAC}/clusterrolebindings"), &bound).await.expect(201);
+}
+
+/// ORG-7, ORG-36, ORG-37: whoever changes an owner may `own` in the name of the old and of the new one.
+#[tokio::test]
+async fn owners_are_changed_by_those_who_may() {
+    let site = Site::with_organizations().await;
+    let namespaces = json!({ "apiGroups": [""], "resources": ["namespaces", "namespaces/status", "namespaces/finalize"], "verbs": ["*"] });
+    allow(&site, "nina", json!([namespaces])).await;
+    let own = json!({ "apiGroups": ["org.bailiwick.dev"], "resources": ["organizations"], "resourceNames": ["Acme"], "verbs": ["own"] });
+    allow(&site, "olga", json!([namespaces, own])).await;
+    let (nina, olga) = (site.user("nina"), site.user("olga"));
+    let path = "/api/v1/namespaces/acme-web";
+    for below in ["", "/status"] {
+        for value in [json!("organizations__Beta"), json!(null)] {
+            let refusal = nina.merge(&format!("{path}{below}"), &owner(value)).await.expect(403);
+            let why = "user \"nina\" may not \"own\" organizations \"Acme\"";
+            assert_eq!(causes(&refusal), [("metadata.labels[openshift.io/owner]".to_owned(), why.to_owned())]);
+        }
+    }
+    let mut seen = nina.get(path).await.expect(200);
+    seen["metadata"]["labels"]["openshift.io/owner"] = json!("organizations__Beta");
+    nina.put(&format!("{path}/finalize"), &seen).await.expect(403);
+    nina.post("/api/v1/namespaces", &namespace("nina", Some("organizations__Acme"))).await.expect(403);
+    nina.post("/api/v1/namespaces", &namespace("nina", None)).await.expect(201);
+    nina.merge("/api/v1/namespaces/nina", &owner(json!("organizations__Acme"))).await.expect(403);
+    // Other labels are nobody's business here.
+    nina.merge(path, &json!({ "metadata": { "labels": { "a": "b" } } })).await.expect(200);
+    olga.post("/api/v1/namespaces", &namespace("olga", Some("organizations__Acme"))).await.expect(201);
+    olga.merge(path, &owner(json!("organizations__Beta"))).await.expect(403);
+    olga.merge("/api/v1/namespaces/beta-web", &owner(json!("organizations__Acme"))).await.expect(403);
+    olga.merge(path, &owner(json!(null))).await.expect(200);
+    assert_eq!(site.root().get(path).await.expect(200)["metadata"]["labels"]["openshift.io/owner"], json!(null));
+    for bad in ["Acme", "teams__core", "organizations_x_Acme", "organizations__Nope", "organizations__acme"] {
+        let refusal = site.root().merge(path, &owner(json!(bad))).await.expect(422);
+        assert!(causes(&refusal)[0].0.contains("openshift.io/owner"), "{bad}: {refusal}");
+    }
+}
+
+/// ORG-48: no ordinary binding names a group of an organization, whoever writes it.
+#[tokio::test]
+async fn no_ordinary_binding_names_their_groups() {
+    let site = Site::with_organizations().await;
+    let root = site.root();
+    let subject = |name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": name });
+    for (kind, path) in [
+        ("RoleBinding", format!("{RBAC}/namespaces/acme-web/rolebindings")),
+        ("ClusterRoleBinding", format!("{RBAC}/clusterrolebindings")),
+    ] {
+        let object = |name: &str, group: &str| {
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": name },
+                "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view" },
+                "subjects": [subject(group)],
+            })
+        };
+        let refusal = root.post(&path, &object("bad", "org:Acme:dev")).await.expect(403);
+        assert_eq!(causes(&refusal)[0].0, "subjects[0].name");
+        root.post(&path, &object("good", "organizers")).await.expect(201);
+        let patch = json!({ "subjects": [subject("organizers"), subject("org:Acme:dev")] });
+        root.merge(&format!("{path}/good"), &patch).await.expect(403);
+    }
+}
+
+/// Nobody is in a group of an organization because they say so.
+#[tokio::test]
+async fn groups_of_organizations_are_believed_of_nobody() {
+    let site = Site::with_organizations().await;
+    site.user("alice")
+        .post(&format!("{API}/organizations/Acme/groups"), &org_group("Acme:dev", &["bob"]))
+        .await
+        .expect(201);
+    let binding = crate::site::binding("dev", "edit", &["Acme:dev"]);
+    site.root().post(&format!("{API}/namespaces/acme-web/orgrolebindings"), &binding).await.expect(201);
+    let mallory = site.user_in("mallory", &["system:authenticated", "org:Acme:dev"]);
+    assert_eq!(mallory.groups().await, ["system:authenticated"]);
+    assert!(!mallory.can("create", "configmaps", "acme-web").await);
+    let bob = site.user_in("bob", &["org:Beta:dev", "system:authenticated"]);
+    assert_eq!(bob.groups().await, ["system:authenticated", "org:Acme:dev"]);
+}
+
+/// ORG-4, ORG-12, ORG-14, ORG-15: names, sets, and what keeps an organization from going.
+#[tokio::test]
+async fn organizations_are_what_they_say() {
+    let site = Site::with_organizations().await;
+    let root = site.root();
+    let organizations = format!("{API}/organizations");
+    for name in ["a:b", "-a", "", "system", "System", "a b", &"x".repeat(49)] {
+        let code = root.post(&organizations, &organization(name, json!({}))).await.code;
+        assert_eq!(code, 422, "{name}");
+    }
+    let refusal = root.post(&organizations, &organization("ACME", json!({}))).await.expect(422);
+    assert!(causes(&refusal)[0].1.contains("differs from the organization \"Acme\" in capitals only"), "{refusal}");
+    for (field, value) in [
+        ("adminUsers", json!(["a", "a"])),
+        ("adminGroups", json!(["system:authenticated"])),
+        ("memberGroups", json!(["org:Beta:dev"])),
+        ("memberUsers", json!([""])),
+    ] {
+        let refusal = root.post(&organizations, &organization("Gamma", json!({ field: value }))).await.expect(422);
+        assert!(causes(&refusal)[0].0.starts_with(field), "{refusal}");
+    }
+    let acme = format!("{organizations}/Acme");
+    site.user("alice").post(&format!("{acme}/groups"), &org_group("Acme:dev", &[])).await.expect(201);
+    let refusal = root.delete(&acme).await.expect(403);
+    let whys: Vec<String> = causes(&refusal).into_iter().map(|(_, why)| why).collect();
+    assert_eq!(whys, ["it has 1 groups: Acme:dev", "it has 1 projects: acme-web"]);
+    root.delete(&format!("{acme}/groups/dev")).await.expect(200);
+    root.delete(&acme).await.expect(403);
+    root.merge("/api/v1/namespaces/acme-web", &owner(json!(null))).await.expect(200);
+    root.delete(&acme).await.expect(200);
+    // Its name is free again, in any capitals.
+    root.post(&organizations, &organization("ACME", json!({}))).await.expect(201);
+}
