@@ -14,6 +14,7 @@ mod error;
 mod extract;
 mod kind;
 pub mod kinds;
+mod own_writes;
 pub mod rbac;
 mod read;
 mod registry;
