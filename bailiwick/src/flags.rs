@@ -2,6 +2,7 @@
 
 mod authentication;
 mod duration;
+mod host;
 mod service_account;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,6 +14,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
+pub(crate) use self::host::{ControllerName, HostFlags};
 pub(crate) use self::service_account::ServiceAccountFlags;
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
@@ -75,6 +77,8 @@ pub(crate) struct ServeFlags {
     pub(crate) authorization: AuthorizationFlags,
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
+    #[command(flatten)]
+    pub(crate) host: HostFlags,
     #[command(flatten)]
     pub(crate) time: TimeFlags,
     #[command(flatten)]

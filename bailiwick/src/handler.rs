@@ -28,6 +28,8 @@ pub(crate) struct Parts {
     /// How others verify these tokens.
     pub(crate) openid: OpenIdDocuments,
     pub(crate) clock: Arc<dyn Clock>,
+    /// How long events are kept.
+    pub(crate) event_ttl: Duration,
     /// What everyone may ask for.
     pub(crate) always_allow: AllowPaths,
     pub(crate) request_timeout: Duration,
@@ -48,8 +50,8 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
-    #[error("the roles cannot be read or made")]
-    Roles(#[source] bailiwick_registry::Error),
+    #[error("the roles and namespaces that every server has cannot be read or made")]
+    Furnish(#[source] bailiwick_registry::Error),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -71,10 +73,13 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
-    let registry = Arc::new(registry.with_admission(guard));
+    let registry = Arc::new(registry.with_admission(kinds::NamespaceLifecycle).with_admission(guard));
     parts.service_accounts.look_in(registry.clone());
-    follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
-    bootstrap(&registry).await.map_err(HandlerError::Roles)?;
+    follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;
+    bootstrap(&registry).await.map_err(HandlerError::Furnish)?;
+    kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
+    let expiry = kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone());
+    tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(expiry));
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,

@@ -5,6 +5,7 @@
 mod audit;
 mod authentication;
 mod certificates;
+mod controllers;
 mod data_folder;
 mod flags;
 mod handler;

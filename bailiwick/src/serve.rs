@@ -22,7 +22,7 @@ use crate::private_file::{self, PrivateFileError};
 use crate::service_accounts::{ServiceAccountError, ServiceAccounts};
 use crate::signals::StopSignals;
 use crate::store::{self, StoreError};
-use crate::{logging, report};
+use crate::{controllers, logging, report};
 
 /// Names by which pods of a cluster know the API.
 const CLUSTER_NAMES: [&str; 3] = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
@@ -125,6 +125,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         openid: service_accounts.documents(&url(listener.address())),
         service_accounts: service_accounts.tokens,
         clock,
+        event_ttl: flags.host.event_ttl,
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
         min_request_timeout: flags.time.min_request_timeout,
@@ -135,6 +136,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         stopped: stop.stopped.clone(),
     };
     let handler = handler(parts).await?;
+    controllers::start(handler.server(), &flags.host, certificates.trusted.clone(), &stop.stopped);
     let url = url(listener.address());
     write_kubeconfig(&folder, &certificates, &url)?;
     announce(&folder, &certificates, &url);
@@ -179,7 +181,9 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags) -> Result<Certificates
             client_ca: Some(client_ca.clone()),
             request_header_ca: None,
         };
-        return Ok(Certificates { files, trusted: String::new(), admin: None, made: Vec::new() });
+        // Its authority is not known here: clients trust the certificate itself.
+        let trusted = private_file::read(certificate)?.unwrap_or_default();
+        return Ok(Certificates { files, trusted, admin: None, made: Vec::new() });
     }
     let mut pki = Pki::open(folder.pki(), now())?;
     let (certificate, key, trusted) = match (&flags.tls_cert_file, &flags.tls_private_key_file) {
