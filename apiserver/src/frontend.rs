@@ -23,6 +23,11 @@ impl Frontend {
     pub fn new(server: Arc<Server>, authentication: Arc<Authentication>) -> Self {
         Self { server, authentication }
     }
+
+    /// The server behind it, for those who need no connection.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
 }
 
 impl Handler for Frontend {

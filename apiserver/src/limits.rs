@@ -97,7 +97,8 @@ impl Level {
     /// The room of a request; none for what must always be answered.
     pub(crate) fn of(info: &RequestInfo, user: &User, origin: Option<FromWithin>) -> Option<Self> {
         if origin.is_some() {
-            return Some(Self::InProcess);
+            // There are as many watches as there are kinds, and each lasts as long as the server.
+            return (*info.verb() != Verb::Watch).then_some(Self::InProcess);
         }
         if !info.is_resource_request() && health::is_health_path(info.path()) {
             return None;

@@ -2,6 +2,7 @@
 
 mod authentication;
 mod duration;
+mod host;
 mod mode;
 mod service_account;
 
@@ -14,6 +15,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
+pub(crate) use self::host::{ControllerName, HostFlags};
 pub(crate) use self::mode::{Mode, ModeFlags, NoCluster};
 pub(crate) use self::service_account::ServiceAccountFlags;
 
@@ -79,6 +81,8 @@ pub(crate) struct ServeFlags {
     pub(crate) authorization: AuthorizationFlags,
     #[command(flatten)]
     pub(crate) etcd: EtcdFlags,
+    #[command(flatten)]
+    pub(crate) host: HostFlags,
     #[command(flatten)]
     pub(crate) time: TimeFlags,
     #[command(flatten)]

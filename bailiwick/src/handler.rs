@@ -27,6 +27,8 @@ pub(crate) struct Parts {
     /// Where clients find it.
     pub(crate) url: String,
     pub(crate) clock: Arc<dyn Clock>,
+    /// How long events are kept.
+    pub(crate) event_ttl: Duration,
     /// What everyone may ask for.
     pub(crate) always_allow: AllowPaths,
     pub(crate) request_timeout: Duration,
@@ -47,20 +49,10 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
-    #[error("the roles cannot be read or made")]
-    Roles(#[source] bailiwick_registry::Error),
-    #[error("the organizations cannot be read")]
-    Organizations(#[source] Box<bailiwick_registry::Error>),
+    #[error("what every server has cannot be read or made")]
+    Furnish(#[source] bailiwick_registry::Error),
     #[error(transparent)]
     Audit(#[from] AuditError),
-}
-
-// === impl HandlerError ===
-
-impl HandlerError {
-    pub(crate) fn organizations(error: bailiwick_registry::Error) -> Self {
-        Self::Organizations(Box::new(error))
-    }
 }
 
 /// Whether the store answers.

@@ -6,6 +6,7 @@ mod audit;
 mod authentication;
 mod certificates;
 mod cluster;
+mod controllers;
 mod data_folder;
 mod flags;
 mod handler;

@@ -23,7 +23,7 @@ use crate::mode::{Mode, ModeError};
 use crate::private_file::{self, PrivateFileError};
 use crate::signals::StopSignals;
 use crate::store::{self, StoreError};
-use crate::{logging, report};
+use crate::{controllers, logging, report};
 
 /// Names by which pods of a cluster know the API.
 const CLUSTER_NAMES: [&str; 3] = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
@@ -130,6 +130,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         mode,
         url: url.clone(),
         clock,
+        event_ttl: flags.host.event_ttl,
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
         min_request_timeout: flags.time.min_request_timeout,
@@ -139,7 +140,11 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         stopping: stop.stopping.clone(),
         stopped: stop.stopped.clone(),
     };
-    loading.done(handler(parts).await?);
+    let handler = handler(parts).await?;
+    if cluster.is_none() {
+        controllers::start(handler.server(), &flags.host, certificates.trusted.clone(), &stop.stopped);
+    }
+    loading.done(handler);
     write_kubeconfig(&folder, &certificates, &url)?;
     announce(&folder, &certificates, &url, cluster.as_deref());
     tracing::info!(url, version = env!("CARGO_PKG_VERSION"), "serving");
@@ -184,7 +189,9 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result
             client_ca: flags.client_ca_file.clone(),
             request_header_ca: None,
         };
-        return Ok(Certificates { files, trusted: String::new(), admin: None, made: Vec::new() });
+        // Its authority is not known here: clients trust the certificate itself.
+        let trusted = private_file::read(certificate)?.unwrap_or_default();
+        return Ok(Certificates { files, trusted, admin: None, made: Vec::new() });
     }
     let mut pki = Pki::open(folder.pki(), now())?;
     let (certificate, key, trusted) = match (&flags.tls_cert_file, &flags.tls_private_key_file) {

@@ -3,10 +3,30 @@
 //! Each loop is a client of the API like any other: it holds no store, passes authentication, authorization and admission,
 //! and may run twice at once without harm, because every write says which state of which object it means.
 
+use kube::api::{PatchParams, PostParams};
+
 mod garbage_collector;
+mod in_each_namespace;
 mod leader_election;
+mod namespace_controller;
 mod queue;
+mod root_certificate_publisher;
 mod served_kinds;
+mod service_account_controller;
 
 pub use garbage_collector::GarbageCollector;
 pub use leader_election::{LeaderElection, LeaderElectionOptions};
+pub use namespace_controller::NamespaceController;
+pub use root_certificate_publisher::RootCertificatePublisher;
+pub use service_account_controller::ServiceAccountController;
+
+/// Whom the fields belong to that controllers set: the name that Kubernetes has for its own.
+const FIELD_MANAGER: &str = "kube-controller-manager";
+
+fn post() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+fn patch() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}

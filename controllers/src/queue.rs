@@ -12,7 +12,7 @@ use tokio::time::sleep;
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Work that is waiting to be done.
+/// Work that is waiting to be done. Clones are the same queue.
 pub(crate) struct Queue<T> {
     state: Arc<Mutex<State<T>>>,
     news: Arc<Notify>,
@@ -28,6 +28,12 @@ struct State<T> {
 }
 
 // === impl Queue ===
+
+impl<T> Clone for Queue<T> {
+    fn clone(&self) -> Self {
+        Self { state: self.state.clone(), news: self.news.clone() }
+    }
+}
 
 impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
     pub(crate) fn new() -> Self {
@@ -88,7 +94,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
         if again {
             return self.news.notify_one();
         }
-        let later = Self { state: self.state.clone(), news: self.news.clone() };
+        let later = self.clone();
         tokio::spawn(async move {
             sleep(pause).await;
             later.add(item);

@@ -53,6 +53,11 @@ impl GroupKind {
 impl Served {
     /// Whether its objects can be followed and removed.
     pub(crate) fn can_be_collected(&self) -> bool {
-        [verbs::DELETE, verbs::LIST, verbs::WATCH].iter().all(|verb| self.verbs.iter().any(|has| has == verb))
+        [verbs::DELETE, verbs::LIST, verbs::WATCH].iter().all(|verb| self.can(verb))
+    }
+
+    /// Whether it is served with this verb.
+    pub(crate) fn can(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|has| has == verb)
     }
 }

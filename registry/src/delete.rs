@@ -3,6 +3,8 @@
 use bailiwick_machinery::metadata::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN};
 use bailiwick_machinery::{GroupResource, Object};
 use bailiwick_storage::{At, Key, Txn};
+use futures::future::BoxFuture;
+use futures::{StreamExt, stream};
 use serde_json::Value;
 
 use crate::admission::{Failure, Proposal};
@@ -14,6 +16,9 @@ use crate::read::{List, ListRequest, not_found};
 use crate::registry::Registry;
 use crate::update::Part;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, contended, to_served, to_stored};
+
+/// How many objects of a collection are removed at once: what waits together is made durable together.
+const REMOVALS_AT_ONCE: usize = 16;
 
 /// How to remove objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,7 +144,7 @@ impl Registry {
         waiting.map(Deleted::Waiting).map_err(Failure::Refused)
     }
 
-    /// Removes all objects that a list would show, and returns that list. Not all at once: who watches sees them go one
+    /// Removes all objects that a list would show, and returns that list. Each by itself: who watches sees them go one
     /// by one, and what goes meanwhile by other hands is no failure.
     pub async fn delete_collection(
         &self,
@@ -149,13 +154,19 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<List> {
         let list = self.list(kind, request).await?;
+        let mut removals: Vec<BoxFuture<'_, Result<()>>> = Vec::with_capacity(list.objects.len());
         for object in &list.objects {
             let (namespace, name) = names_of(kind, object.key());
-            match self.delete(ctx, kind, &namespace, &name, options).await {
-                Ok(_) | Err(Error::NotFound { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            removals.push(Box::pin(async move {
+                match self.delete(ctx, kind, &namespace, &name, options).await {
+                    Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+                    Err(error) => Err(error),
+                }
+            }));
         }
+        // One that must stay does not keep the others.
+        let outcomes: Vec<Result<()>> = stream::iter(removals).buffer_unordered(REMOVALS_AT_ONCE).collect().await;
+        outcomes.into_iter().collect::<Result<()>>()?;
         Ok(list)
     }
 }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use crate::kind::{Kind, KindError};
 
-pub use host::NamespaceLifecycle;
 pub(crate) use host::terminating;
+pub use host::{NamespaceLifecycle, expire_events, make_system_namespaces};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use token_request::{TokenIssueError, TokenIssuer};
 

@@ -16,6 +16,7 @@ mod follow;
 mod kind;
 pub mod kinds;
 mod organizations;
+mod own_writes;
 pub mod rbac;
 mod read;
 mod registry;

@@ -10,6 +10,7 @@
 mod aggregate;
 mod authorizer;
 mod bootstrap;
+mod controllers;
 mod coverage;
 mod defaults;
 mod error;

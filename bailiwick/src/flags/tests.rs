@@ -88,3 +88,15 @@ fn paths_are_open_as_the_flag_says() {
     assert!(!none.covers("/healthz") && !none.covers("/"));
     assert!(paths(&["--authorization-always-allow-paths=/a*b"]).is_err());
 }
+
+#[test]
+fn controllers_are_chosen_by_name() {
+    let runs = |arguments: &[&str], name| serve(arguments).unwrap().host.runs(name);
+    assert!(runs(&[], ControllerName::Namespace));
+    assert!(!runs(&["--controllers="], ControllerName::Namespace));
+    assert!(!runs(&["--controllers=*,-namespace-controller"], ControllerName::Namespace));
+    assert!(runs(&["--controllers=*,-namespace-controller"], ControllerName::GarbageCollector));
+    assert!(runs(&["--controllers=namespace-controller"], ControllerName::Namespace));
+    assert!(!runs(&["--controllers=namespace-controller"], ControllerName::ServiceAccount));
+    assert!(serve(&["--controllers=namespaces"]).unwrap_err().contains("there is no such controller"));
+}

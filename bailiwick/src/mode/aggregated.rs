@@ -33,7 +33,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let registry = registry.with_projects(namespaces.clone()).with_admission(rules);
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
-    follow_organizations(&registry, &directory).await.map_err(HandlerError::organizations)?;
+    follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     believe(parts, aggregated).await;
     let health =
         Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);

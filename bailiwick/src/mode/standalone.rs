@@ -25,12 +25,16 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
-    let registry = Arc::new(registry.with_admission(guard).with_admission(rules));
+    let registry =
+        Arc::new(registry.with_admission(kinds::NamespaceLifecycle).with_admission(guard).with_admission(rules));
     accounts.tokens.look_in(registry.clone());
-    follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
-    bootstrap(&registry).await.map_err(HandlerError::Roles)?;
-    follow_organizations(&registry, &directory).await.map_err(HandlerError::organizations)?;
-    follow_projects(&registry, &roles).await.map_err(HandlerError::organizations)?;
+    follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;
+    bootstrap(&registry).await.map_err(HandlerError::Furnish)?;
+    kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
+    let expiry = kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone());
+    tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(expiry));
+    follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
+    follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     let openid = Some(accounts.documents(&parts.url));
     Ok(Api { registry, authorizer, memberships: directory, health: Health::new(), openid })
 }

@@ -82,6 +82,7 @@ async fn the_same_requests_leave_the_same_trail() {
     let options = flags(&real_log).into_iter().fold(Cluster::options(), ClusterOptions::apiserver_flag);
     let cluster = options.start().await.unwrap();
     cluster.kubectl(["create", "namespace", "audit"]).await.unwrap().success().unwrap();
+    server.kubectl().await.run(["create", "namespace", "audit"]).await.unwrap().success().unwrap();
     let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
     let target = Target::native("bailiwick", &server.kubeconfig()).await.unwrap();
     let (theirs, ours) = tokio::join!(trail(&real, &real_log), trail(&target, &our_log));

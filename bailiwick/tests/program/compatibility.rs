@@ -2,7 +2,7 @@
 
 use bailiwick_client_tests::{go, python};
 use bailiwick_differential_tests::accepted::Accepted;
-use bailiwick_differential_tests::suite::accepted_file;
+use bailiwick_differential_tests::suite::{accepted_file, accepted_lifecycle_file};
 use bailiwick_differential_tests::{Suite, Target};
 use bailiwick_test_host::Cluster;
 
@@ -12,12 +12,27 @@ use crate::process::{Server, folder};
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_requests_have_the_same_answers() {
     let folder = folder();
-    let server = Server::start(folder.path(), &[]).await;
+    // There are none on the other side.
+    let server = Server::start(folder.path(), &["--controllers="]).await;
     let cluster = Cluster::start().await.unwrap();
     let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
     let ours = Target::native("bailiwick", &server.kubeconfig()).await.unwrap();
     let accepted = Accepted::read(&accepted_file()).unwrap();
     let outcome = Suite::load().unwrap().compare(&real, &ours, &accepted).await.unwrap();
+    assert!(outcome.is_clean(), "{outcome}");
+    server.stop().await;
+}
+
+/// What is owned, what namespaces end with, and what they begin with.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happens_by_itself_ends_alike() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let cluster = Cluster::options().controller_manager().start().await.unwrap();
+    let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
+    let ours = Target::native("bailiwick", &server.kubeconfig()).await.unwrap();
+    let accepted = Accepted::read(&accepted_lifecycle_file()).unwrap();
+    let outcome = Suite::lifecycle().unwrap().compare(&real, &ours, &accepted).await.unwrap();
     assert!(outcome.is_clean(), "{outcome}");
     server.stop().await;
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Duration, timeout};
 
-use crate::claims::{claim, collection, object};
+use crate::claims::{claim, collection, make_namespaces, object};
 use crate::client::{Answer, Client, Endpoint, Outgoing, request};
 use crate::process::{Server, folder};
 
@@ -52,6 +52,7 @@ impl Target {
         let endpoint = Endpoint::of(&server);
         let client = endpoint.connect().await.unwrap();
         let claim = claim(NAME, "tools", "gold", SECRET);
+        make_namespaces(&client, [NAMESPACE]).await;
         let victim = client.post(&collection(NAMESPACE), &claim).await.unwrap().expect(201);
         Self { server, endpoint, client, victim, _folder: folder }
     }

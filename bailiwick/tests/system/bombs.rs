@@ -13,7 +13,7 @@ use http::{Method, Request};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use crate::claims::{claim, collection};
+use crate::claims::{claim, collection, make_namespaces};
 use crate::client::{Answer, Client, Endpoint, Outgoing, request};
 use crate::memory::{mebibytes, resident};
 use crate::process::{Server, folder};
@@ -50,6 +50,7 @@ impl Target {
         let endpoint = Endpoint::of(&server);
         let client = endpoint.connect().await.unwrap();
         let victim = claim(NAME, "tools", "gold", "0");
+        make_namespaces(&client, [NAMESPACE]).await;
         client.post(&collection(NAMESPACE), &victim).await.unwrap().expect(201);
         let memory = resident(server.pid());
         Self { server, endpoint, client, memory, growth_by_one: MOST_GROWTH_BY_ONE, _folder: folder }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::client::Client;
+
 pub(crate) const GROUP_VERSION: &str = "/apis/catalog.bailiwick.dev/v1alpha1";
 /// What tells one write from every other.
 pub(crate) const VALUE: &str = "test.bailiwick.dev/value";
@@ -21,6 +23,14 @@ pub(crate) fn collection(namespace: &str) -> String {
 /// A claim.
 pub(crate) fn object(namespace: &str, name: &str) -> String {
     format!("{}/{name}", collection(namespace))
+}
+
+/// Makes the namespaces that claims are to be in.
+pub(crate) async fn make_namespaces<'n>(client: &Client, names: impl IntoIterator<Item = &'n str>) {
+    for name in names {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        client.post("/api/v1/namespaces", &namespace).await.unwrap().expect(201);
+    }
 }
 
 /// A claim as it is created.

@@ -14,6 +14,7 @@ mod controllers;
 mod follower;
 mod history;
 mod kubectl;
+mod lifecycle;
 mod memory;
 mod pressure;
 #[path = "../support/process.rs"]

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::claims::everywhere;
+use crate::claims::{everywhere, make_namespaces};
 use crate::client::{Client, Endpoint};
 use crate::follower::{Begin, Followed, Follower};
 use crate::history::{History, State, Wanted};
@@ -48,7 +48,9 @@ async fn follow_through_restarts(arguments: &[&str]) {
     let port = Port::reserve().unwrap();
     let mut server = Server::start_on(folder.path(), port.number(), arguments).await;
     let endpoint = Endpoint::of(&server);
-    let beginning = endpoint.connect().await.unwrap().get(&everywhere()).await.unwrap().revision();
+    let client = endpoint.connect().await.unwrap();
+    make_namespaces(&client, NAMESPACES).await;
+    let beginning = client.get(&everywhere()).await.unwrap().revision();
 
     let stop = CancellationToken::new();
     let mut writers = JoinSet::new();

@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::claims::{claim, collection, everywhere, object};
+use crate::claims::{claim, collection, everywhere, make_namespaces, object};
 use crate::client::{Answer, Client, Endpoint, Events, JSON, Outgoing, Unanswered};
 use crate::history::History;
 use crate::process::{Server, folder};
 use crate::turn::turn;
-use crate::writer::{Log, Writer};
+use crate::writer::{Log, NAMESPACES, Writer};
 
 const CONNECTIONS: usize = 10;
 const WATCHES: usize = 1_000;
@@ -46,6 +46,7 @@ async fn a_server_under_load_stops_in_order() {
     let server = Server::start_on(folder.path(), port.number(), &[&request_timeout]).await;
     let endpoint = Endpoint::of(&server);
     let idle = endpoint.connect().await.unwrap();
+    make_namespaces(&idle, NAMESPACES.into_iter().chain(["uploads"])).await;
     let beginning = idle.get(&everywhere()).await.unwrap().revision();
     let stop = CancellationToken::new();
     let mut writers = JoinSet::new();

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::claims::{VALUE, claim, collection, everywhere, object};
+use crate::claims::{VALUE, claim, collection, everywhere, make_namespaces, object};
 use crate::client::{Client, Endpoint, request};
 use crate::memory::{mebibytes, resident};
 use crate::process::{Server, folder};
@@ -198,6 +198,7 @@ fn namespace(number: usize) -> String {
 
 async fn create_objects(client: &Client) {
     for number in 0..NAMESPACES {
+        make_namespaces(client, [&*namespace(number)]).await;
         for name in 0..OBJECTS {
             let claim = claim(&format!("claim-{name}"), "tools", "gold", "0");
             client.post(&collection(&namespace(number)), &claim).await.unwrap().expect(201);

@@ -1,7 +1,7 @@
 //! What is done about an object, by what it says of itself now.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::api::{DeleteParams, DynamicObject, PartialObjectMeta, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::api::{DeleteParams, DynamicObject, PartialObjectMeta, Patch, Preconditions, PropagationPolicy};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
@@ -186,7 +186,7 @@ impl<'s> Collector<'s> {
         metadata["uid"] = json!(live.metadata.uid);
         metadata["resourceVersion"] = json!(live.metadata.resource_version);
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        let changed = self.api(&node.place)?.patch(&node.place.name, &PatchParams::default(), &patch).await;
+        let changed = self.api(&node.place)?.patch(&node.place.name, &crate::patch(), &patch).await;
         settled(&node.place, changed.map(drop))
     }
 

@@ -6,6 +6,7 @@
 
 mod config_map;
 mod event;
+mod event_expiry;
 mod lease;
 mod namespace;
 mod namespace_lifecycle;
@@ -14,6 +15,7 @@ mod rbac;
 mod resource_quota;
 mod secret;
 mod service_account;
+mod system_namespaces;
 
 use bailiwick_machinery::name::Messages;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Object};
@@ -21,8 +23,10 @@ use serde_json::{Map, Value};
 
 use crate::kind::{Kind, KindError};
 
+pub use event_expiry::expire_events;
 pub use namespace_lifecycle::NamespaceLifecycle;
 pub(crate) use namespace_lifecycle::terminating;
+pub use system_namespaces::make_system_namespaces;
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [

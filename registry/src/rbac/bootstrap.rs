@@ -14,15 +14,10 @@ use super::aggregate::aggregate;
 use super::coverage::uncovered;
 use super::defaults::{AUTOUPDATE, cluster_role_bindings, cluster_roles};
 use super::{GROUP, follow, list};
-use crate::User;
-use crate::context::{Clock, Ctx, SystemClock};
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
+use crate::own_writes::{create, write};
 use crate::registry::Registry;
-use crate::update::{Part, Update};
-use crate::write::{Tracking, WriteOptions};
-
-const MANAGER: &str = "bailiwick";
 
 /// Makes the roles and bindings that every server has, where they are missing, and completes them where they have lost
 /// something. What has more than it is to have keeps it, and what says that it is not to be updated stays as it is.
@@ -108,39 +103,6 @@ async fn ensure(
     }
 }
 
-async fn create(registry: &Registry, kind: &ServedKind, mut object: Object) -> Result<()> {
-    object.set_gvk(kind.gvk());
-    let options = WriteOptions { tracking: tracking(), ..WriteOptions::default() };
-    let accepted = kind.accept(object, &options)?;
-    let (user, now) = (server(), SystemClock.now());
-    let ctx = Ctx { user: &user, now, annotations: None };
-    match registry.create(&ctx, kind, accepted, &options).await {
-        Ok(_) | Err(Error::AlreadyExists { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-async fn write(
-    registry: &Registry,
-    kind: &ServedKind,
-    name: &str,
-    change: &(dyn Fn(&mut Object) + Send + Sync),
-) -> Result<()> {
-    let options = WriteOptions::default();
-    let change = |found: &Object| {
-        let mut object = found.clone();
-        change(&mut object);
-        kind.accept(object, &options)
-    };
-    let (user, now) = (server(), SystemClock.now());
-    let ctx = Ctx { user: &user, now, annotations: None };
-    let update = Update { part: Part::Main, change: &change, tracking: &tracking(), dry_run: false };
-    match registry.update(&ctx, kind, "", name, update).await {
-        Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 /// Labels and annotations that are missing.
 fn complete_metadata(found: &mut Object, wanted: &Object) {
     for field in ["labels", "annotations"] {
@@ -171,13 +133,11 @@ fn complete_role(found: &mut Object, wanted: &[PolicyRule]) {
 
 fn complete_binding(found: &mut Object, wanted: &[Subject]) {
     let there = found.fields().get("subjects").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_there = |subject: &Subject| {
-        there.iter().any(|one| {
-            one.get("kind") == Some(&"Group".into()) && one.get("name") == Some(&subject.name.as_str().into())
-        })
+    let wanted = wanted.iter().filter_map(|subject| serde_json::to_value(subject).ok());
+    let is_same = |one: &Value, other: &Value| {
+        ["kind", "name", "namespace"].iter().all(|field| one.get(field) == other.get(field))
     };
-    let missing = wanted.iter().filter(|subject| !is_there(subject));
-    let missing: Vec<Value> = missing.filter_map(|subject| serde_json::to_value(subject).ok()).collect();
+    let missing: Vec<Value> = wanted.filter(|subject| !there.iter().any(|one| is_same(one, subject))).collect();
     extend(found, "subjects", missing);
 }
 
@@ -198,13 +158,4 @@ fn find<'r>(registry: &'r Registry, plural: &str) -> Option<&'r ServedKind> {
 
 fn to_value(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(|error| Error::Failed { what: "a role", why: error.to_string() })
-}
-
-fn tracking() -> Tracking {
-    Tracking::Manager(MANAGER.to_owned())
-}
-
-/// The server itself.
-fn server() -> User {
-    User { name: "system:apiserver".to_owned(), groups: vec!["system:masters".to_owned()], ..User::default() }
 }

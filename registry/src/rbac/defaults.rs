@@ -1,7 +1,7 @@
 //! The cluster roles and bindings that every server has, as Kubernetes has them for users.
 //!
-//! Roles of Kubernetes' own components are left out, as there are none here, and so are rules for groups of which no kind is
-//! served here, such as `apps`.
+//! Roles of Kubernetes' own components are left out unless they run here ([`super::controllers`]), and so are rules for groups
+//! of which no kind is served here, such as `apps`.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole, ClusterRoleBindin
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::GROUP;
+use super::controllers::{controller_role_bindings, controller_roles};
 use crate::organizations;
 
 /// Says whether the server may bring an object back to what it is to be: not if it is `false`.
@@ -22,6 +23,10 @@ const HEALTH: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 
 /// The roles.
 pub fn cluster_roles() -> Vec<ClusterRole> {
+    user_roles().into_iter().chain(controller_roles()).collect()
+}
+
+fn user_roles() -> Vec<ClusterRole> {
     let health = |more: &[&'static str]| paths(&["get"], &[HEALTH.as_slice(), more].concat());
     vec![
         role("cluster-admin", vec![rule(&["*"], &["*"], &["*"]), paths(&["*"], &["*"])]),
@@ -92,6 +97,10 @@ pub fn cluster_roles() -> Vec<ClusterRole> {
 
 /// Who has them.
 pub fn cluster_role_bindings() -> Vec<ClusterRoleBinding> {
+    user_role_bindings().into_iter().chain(controller_role_bindings()).collect()
+}
+
+fn user_role_bindings() -> Vec<ClusterRoleBinding> {
     vec![
         binding("cluster-admin", &["system:masters"]),
         binding("system:monitoring", &["system:monitoring"]),
@@ -182,7 +191,7 @@ fn view_rules() -> Vec<PolicyRule> {
     ]
 }
 
-fn role(name: &str, rules: Vec<PolicyRule>) -> ClusterRole {
+pub(super) fn role(name: &str, rules: Vec<PolicyRule>) -> ClusterRole {
     ClusterRole { metadata: metadata(name, &[]), rules: Some(rules), aggregation_rule: None }
 }
 
@@ -217,10 +226,15 @@ fn binding(role: &str, groups: &[&str]) -> ClusterRoleBinding {
         name: (*group).to_owned(),
         namespace: None,
     };
+    bound(role, groups.iter().map(subject).collect())
+}
+
+/// A binding of a role that is called like the role.
+pub(super) fn bound(role: &str, subjects: Vec<Subject>) -> ClusterRoleBinding {
     ClusterRoleBinding {
         metadata: metadata(role, &[]),
         role_ref: RoleRef { api_group: Some(GROUP.to_owned()), kind: "ClusterRole".to_owned(), name: role.to_owned() },
-        subjects: Some(groups.iter().map(subject).collect()),
+        subjects: Some(subjects),
     }
 }
 
@@ -235,7 +249,7 @@ fn metadata(name: &str, labels: &[String]) -> ObjectMeta {
     }
 }
 
-fn rule(verbs: &[&str], groups: &[&str], resources: &[&str]) -> PolicyRule {
+pub(super) fn rule(verbs: &[&str], groups: &[&str], resources: &[&str]) -> PolicyRule {
     let (verbs, resources) = (sorted(verbs), sorted(resources));
     PolicyRule { verbs, api_groups: Some(sorted(groups)), resources: Some(resources), ..PolicyRule::default() }
 }

@@ -11,10 +11,12 @@ use bailiwick_differential_tests::Target;
 use bailiwick_differential_tests::accepted::Accepted;
 use bailiwick_differential_tests::record::record;
 use bailiwick_differential_tests::suite::accepted_file;
+use bailiwick_differential_tests::suite::accepted_lifecycle_file;
 use bailiwick_test_host::Cluster;
 
 const USAGE: &str =
     "usage: differential compare KUBECONFIG [PATTERN]   a real kube-apiserver and the server of KUBECONFIG
+       differential lifecycle KUBECONFIG [PATTERN] the same with controllers on both sides
        differential show PATTERN                  what a real kube-apiserver answers
        differential record                        writes the real answers' codes into the case files";
 
@@ -25,6 +27,8 @@ async fn main() -> ExitCode {
     let result = match arguments[..] {
         ["compare", kubeconfig] => compare(kubeconfig, "*").await,
         ["compare", kubeconfig, pattern] => compare(kubeconfig, pattern).await,
+        ["lifecycle", kubeconfig] => compare_lifecycle(kubeconfig, "*").await,
+        ["lifecycle", kubeconfig, pattern] => compare_lifecycle(kubeconfig, pattern).await,
         ["show", pattern] => show(pattern).await,
         ["record"] => record_all().await,
         _ => {
@@ -47,11 +51,25 @@ async fn main() -> ExitCode {
 }
 
 async fn compare(kubeconfig: &str, pattern: &str) -> Result<ExitCode, Error> {
-    let cluster = Cluster::start().await?;
+    compare_suite(Suite::load()?, &Cluster::start().await?, kubeconfig, pattern, &accepted_file()).await
+}
+
+async fn compare_lifecycle(kubeconfig: &str, pattern: &str) -> Result<ExitCode, Error> {
+    let cluster = Cluster::options().controller_manager().start().await?;
+    compare_suite(Suite::lifecycle()?, &cluster, kubeconfig, pattern, &accepted_lifecycle_file()).await
+}
+
+async fn compare_suite(
+    suite: Suite,
+    cluster: &Cluster,
+    kubeconfig: &str,
+    pattern: &str,
+    accepted: &Path,
+) -> Result<ExitCode, Error> {
     let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await?;
     let other = Target::native("the other", Path::new(kubeconfig)).await?;
-    let accepted = Accepted::read(&accepted_file())?;
-    let mut outcome = Suite::load()?.only(pattern).compare(&real, &other, &accepted).await?;
+    let accepted = Accepted::read(accepted)?;
+    let mut outcome = suite.only(pattern).compare(&real, &other, &accepted).await?;
     // Of some cases nobody expects all differences.
     outcome.stale.retain(|_| pattern == "*");
     println!("{outcome}");

@@ -12,7 +12,7 @@ use crate::target::Target;
 pub async fn record(target: &Target) -> Result<(), Error> {
     let suite = Suite::load()?;
     let answers = suite.answers(target).await?;
-    for path in suite::case_files()? {
+    for path in suite::case_files("cases")? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::error::Error as _;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use serde_json::Value;
+use tokio::time::Instant;
+use tokio::time::sleep;
 
 use crate::client::Answer;
 use crate::client::Connection;
@@ -18,6 +21,16 @@ use crate::scenario::Capture;
 use crate::scenario::Scenario;
 use crate::scenario::Step;
 use crate::target::Target;
+
+/// After which time without a change nothing more is expected to happen: kube-controller-manager begins to empty a namespace
+/// five seconds after it was deleted.
+const SETTLED_AFTER: Duration = Duration::from_secs(7);
+
+/// How long controllers may take.
+const SETTLE_LIMIT: Duration = Duration::from_secs(60);
+
+/// How often to ask meanwhile.
+const SETTLE_POLL: Duration = Duration::from_millis(100);
 
 const BOOKMARK: &str = r#""type":"BOOKMARK""#;
 
@@ -69,6 +82,11 @@ impl Talk<'_> {
                 let answer = self.connection.send(name, request).await.or_else(broken_off)?;
                 Exchange { method: method.clone(), path, sent, answer }
             }
+            Action::Settle { path } => {
+                let path = self.variables.expand(name, path)?;
+                let answer = self.settle(name, step, &path).await?;
+                Exchange { method: "GET".to_owned(), path, sent: String::new(), answer }
+            }
             Action::Watch { watch, path } => {
                 let path = self.variables.expand(name, path)?;
                 let request = self.request(name, step, "GET", &path, "")?;
@@ -91,6 +109,28 @@ impl Talk<'_> {
         };
         self.capture(&step.captures, &exchange.answer);
         Ok(exchange)
+    }
+
+    /// Asks until the answer is of the expected code and has not changed for a while, or until that took too long: then the
+    /// last answer tells why.
+    async fn settle(&mut self, name: &str, step: &Step, path: &str) -> Result<Answer, Error> {
+        let begun = Instant::now();
+        let (mut last, mut since) = (Answer::default(), begun);
+        loop {
+            let request = self.request(name, step, "GET", path, "")?;
+            let answer = self.connection.send(name, request).await.or_else(broken_off)?;
+            if answer.body != last.body {
+                since = Instant::now();
+            }
+            last = answer;
+            let is_expected = step.expected.as_ref().is_none_or(|expected| expected.code == last.status);
+            // What is gone does not come back.
+            let is_settled = last.status == 404 || since.elapsed() >= SETTLED_AFTER;
+            if (is_expected && is_settled) || begun.elapsed() > SETTLE_LIMIT {
+                return Ok(last);
+            }
+            sleep(SETTLE_POLL).await;
+        }
     }
 
     fn request(

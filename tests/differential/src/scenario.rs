@@ -16,7 +16,8 @@
 //! A scenario begins with `##` and has a namespace of its own. A request line is a method, a path with its query, and the code
 //! (and reason, if the answer is a Status that has one) with which a real kube-apiserver answers: it tells the reader what
 //! happens, and fails if that is not so. Then come headers, a body (indented by four spaces, sent as written) and captures,
-//! which name a part of the answer for later steps. `WATCH w PATH` opens a watch in the background and `EVENTS w 2` reads two
+//! which name a part of the answer for later steps. `SETTLE PATH` asks again and again until the answer has the code and stays
+//! as it is. `WATCH w PATH` opens a watch in the background and `EVENTS w 2` reads two
 //! events from it. `${…}` is replaced: by a capture, or by what the module `expand` knows.
 
 use std::collections::HashSet;
@@ -65,6 +66,11 @@ pub enum Action {
     Send {
         /// The HTTP method.
         method: String,
+        /// The path and the query, as written.
+        path: String,
+    },
+    /// Gets something until it is as expected and changes no more.
+    Settle {
         /// The path and the query, as written.
         path: String,
     },
@@ -170,6 +176,7 @@ impl Step {
         let (request, expected) = text.rsplit_once(ARROW).ok_or(CaseProblem::NoExpectation)?;
         let (method, path) = request.split_once(' ').ok_or(CaseProblem::Unreadable)?;
         let action = match method {
+            "SETTLE" => Action::Settle { path: path.to_owned() },
             "WATCH" => {
                 let (watch, path) = path.split_once(' ').ok_or(CaseProblem::Unreadable)?;
                 Action::Watch { watch: watch.to_owned(), path: path.to_owned() }
@@ -187,6 +194,7 @@ impl Step {
     pub fn title(&self) -> String {
         match &self.action {
             Action::Send { method, path } => format!("{method} {path}"),
+            Action::Settle { path } => format!("SETTLE {path}"),
             Action::Watch { watch, path } => format!("WATCH {watch} {path}"),
             Action::Events { watch, count } => format!("EVENTS {watch} {count}"),
         }
@@ -195,7 +203,7 @@ impl Step {
     /// The path and query as written. None for a step that sends nothing.
     pub fn path(&self) -> Option<&str> {
         match &self.action {
-            Action::Send { path, .. } | Action::Watch { path, .. } => Some(path),
+            Action::Send { path, .. } | Action::Settle { path } | Action::Watch { path, .. } => Some(path),
             Action::Events { .. } => None,
         }
     }

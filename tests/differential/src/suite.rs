@@ -51,10 +51,19 @@ pub struct Outcome {
 // === impl Suite ===
 
 impl Suite {
-    /// Reads all case files of this crate.
+    /// Reads the case files about single requests.
     pub fn load() -> Result<Self, Error> {
+        Self::read("cases")
+    }
+
+    /// Reads the case files about what controllers make of requests.
+    pub fn lifecycle() -> Result<Self, Error> {
+        Self::read("lifecycle")
+    }
+
+    fn read(folder: &str) -> Result<Self, Error> {
         let mut scenarios = Vec::new();
-        for path in case_files()? {
+        for path in case_files(folder)? {
             let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             scenarios.extend(Scenario::parse(&name, &text)?);
@@ -183,9 +192,14 @@ pub fn accepted_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("differences.yaml")
 }
 
-/// The case files of this crate, sorted.
-pub(crate) fn case_files() -> Result<Vec<PathBuf>, Error> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+/// The same for what controllers do.
+pub fn accepted_lifecycle_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("lifecycle/differences.yaml")
+}
+
+/// The case files in a folder of this crate, sorted.
+pub(crate) fn case_files(folder: &str) -> Result<Vec<PathBuf>, Error> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).map_err(Error::file(&folder))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "http"));

@@ -1,7 +1,7 @@
 //! Where one request ends and the next begins, and whose the connection is.
 
 use super::{NAME, NAMESPACE, SECRET, Target, codes};
-use crate::claims::{claim, collection, object};
+use crate::claims::{claim, collection, make_namespaces, object};
 use crate::turn::turn;
 
 /// What must never be executed: it deletes the victim.
@@ -88,6 +88,7 @@ async fn requests_with_two_ends() {
     .collect();
     // Two requests that are two to everyone: this is how it looks if the second one is executed.
     let bait = claim("bait", "tools", "gold", "0");
+    make_namespaces(&target.client, ["elsewhere"]).await;
     target.client.post(&collection("elsewhere"), &bait).await.unwrap().expect(201);
     let honest = with("GET /version", "", &smuggled.replace(&object(NAMESPACE, NAME), &object("elsewhere", "bait")));
     assert_eq!(codes(&target.write_all(&[honest]).await[0]), [200, 200]);

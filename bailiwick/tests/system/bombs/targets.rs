@@ -1,7 +1,7 @@
 //! Paths and queries.
 
 use super::{NAME, NAMESPACE, Target};
-use crate::claims::{GROUP_VERSION, claim, collection, everywhere};
+use crate::claims::{GROUP_VERSION, claim, collection, everywhere, make_namespaces};
 use crate::turn::turn;
 
 #[tokio::test]
@@ -71,6 +71,7 @@ async fn queries_that_are_too_large() {
 async fn parameters_that_are_given_twice() {
     let _turn = turn().await;
     let target = Target::start().await;
+    make_namespaces(&target.client, ["other"]).await;
     for name in ["one", "two"] {
         let other = claim(name, "books", "silver", "0");
         target.client.post(&collection("other"), &other).await.unwrap().expect(201);

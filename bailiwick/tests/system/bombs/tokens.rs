@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::{NAME, NAMESPACE, Target};
-use crate::claims::{claim, collection};
+use crate::claims::{claim, collection, make_namespaces};
 use crate::turn::turn;
 
 #[tokio::test]
@@ -14,6 +14,7 @@ async fn a_token_never_leaves_its_collection() {
     let target = Target::start().await;
     // On both sides of the collection that is asked for.
     for namespace in ["before", "zoo"] {
+        make_namespaces(&target.client, [namespace]).await;
         for name in ["a", "z"] {
             let other = claim(name, "tools", "gold", "0");
             target.client.post(&collection(namespace), &other).await.unwrap().expect(201);

@@ -28,7 +28,8 @@ const CLOSED_WITHIN: Duration = Duration::from_secs(14);
 async fn idle_watchers_cost_little() {
     let _turn = turn().await;
     let folder = folder();
-    let server = Server::start(folder.path(), &[]).await;
+    // Who watch as well.
+    let server = Server::start(folder.path(), &["--controllers="]).await;
     let endpoint = Endpoint::of(&server);
     let count = std::env::var(WATCHERS).map_or(DEFAULT_WATCHERS, |count| count.parse().unwrap());
     let before = resident(server.pid());

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::{metrics, open_files, sum};
-use crate::claims::{claim, collection, everywhere, object};
+use crate::claims::{claim, collection, everywhere, make_namespaces, object};
 use crate::client::{Client, Endpoint, request};
 use crate::memory::{mebibytes, resident};
 use crate::process::{Server, folder};
@@ -27,9 +27,11 @@ const MOST_GROWTH: u64 = 16 << 20;
 async fn who_goes_away_leaves_nothing_behind() {
     let _turn = turn().await;
     let folder = folder();
-    let server = Server::start(folder.path(), &[]).await;
+    // Whose watches stay.
+    let server = Server::start(folder.path(), &["--controllers="]).await;
     let endpoint = Endpoint::of(&server);
     let client = endpoint.connect().await.unwrap();
+    make_namespaces(&client, ["leaks"]).await;
     for number in 0..OBJECTS {
         client
             .post(&collection("leaks"), &claim(&format!("c-{number}"), "tools", "gold", "0"))

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::{metrics, sum};
-use crate::claims::{claim, collection, object};
+use crate::claims::{claim, collection, make_namespaces, object};
 use crate::client::{Answer, Client, Endpoint, MERGE_PATCH, request};
 use crate::process::{Server, folder};
 use crate::turn::turn;
@@ -41,6 +41,7 @@ async fn too_much_is_refused_and_the_rest_is_done() {
     let server = Server::start(folder.path(), &flags).await;
     let endpoint = Endpoint::of(&server);
     let client = endpoint.connect().await.unwrap();
+    make_namespaces(&client, ["load"]).await;
     for number in 0..SEATS * MULTIPLE {
         let name = format!("claim-{number}");
         client.post(&collection("load"), &claim(&name, "tools", "gold", "0")).await.unwrap().expect(201);

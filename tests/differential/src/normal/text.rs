@@ -61,6 +61,23 @@ impl Texts {
             }
         });
         for_each(answer, &mut |text| *text = self.replaced(text, versions));
+        self.rename_fields(answer);
+    }
+
+    /// Who owns the fields of an owner reference is told by a field that is called by its uid.
+    fn rename_fields(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.rename_fields(item)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|value| self.rename_fields(value));
+                if map.keys().any(|name| UID.is_match(name)) {
+                    let uid = |found: &Captures<'_>| self.uids.get(&found[0]).cloned().unwrap_or_default();
+                    let renamed = |(name, value): (String, Value)| (UID.replace_all(&name, uid).into_owned(), value);
+                    *map = std::mem::take(map).into_iter().map(renamed).collect();
+                }
+            }
+            _ => {}
+        }
     }
 
     fn replaced(&self, text: &str, versions: &Versions) -> String {

@@ -1,65 +1,20 @@
-//! The garbage collector, on a server in the same process.
-
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
-
-use std::fmt::Debug;
-use std::sync::Arc;
-use std::time::Duration;
+//! What is owned, and what happens to it when its owners go.
 
 use bailiwick_api::{Group, Organization, ResourceCatalogClaim};
-use bailiwick_apiserver::{Health, InProcess, Server, ServerOptions, ServerParts};
 use bailiwick_controllers::GarbageCollector;
-use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
-use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
-use kube::api::{DeleteParams, PostParams, PropagationPolicy};
-use kube::{Api, Client, Resource, ResourceExt};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use kube::api::{PostParams, PropagationPolicy};
+use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::task::AbortHandle;
-use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
 
-const SOON: Duration = Duration::from_secs(30);
-/// Longer than the collector takes for anything here: what is still there then, stays.
-const A_WHILE: Duration = Duration::from_millis(700);
-
-struct Site {
-    client: Client,
-    collector: Option<AbortHandle>,
-    _folder: TempDir,
-}
+use crate::site::{Site, delete, gone, stays};
 
 impl Site {
-    /// A server that nobody cleans up.
-    async fn without_collector() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let taken = Folder::take(folder.path()).unwrap();
-        let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
-        let registry = Registry::start(store, kinds, Default::default()).await.unwrap();
-        let parts = ServerParts {
-            registry: Arc::new(registry),
-            health: Health::new(),
-            authorizer: Arc::new(AllowGroup::MASTERS),
-            clock: Arc::new(SystemClock),
-            shutdown: CancellationToken::new(),
-            audit: None,
-            metrics: Arc::default(),
-        };
-        let server = Arc::new(Server::new(parts, &ServerOptions::default()));
-        let user = User { name: "collector".into(), groups: vec!["system:masters".into()], ..User::default() };
-        Self { client: Client::new(InProcess::new(server, user), "default"), collector: None, _folder: folder }
+    async fn with_collector() -> Self {
+        Self::open().await.collecting()
     }
 
-    async fn open() -> Self {
-        Self::without_collector().await.with_collector()
-    }
-
-    fn with_collector(mut self) -> Self {
-        let collector = GarbageCollector::new(self.client.clone());
-        self.collector = Some(tokio::spawn(collector.run()).abort_handle());
+    fn collecting(mut self) -> Self {
+        self.run(GarbageCollector::new(self.client.clone()).run());
         self
     }
 
@@ -89,21 +44,6 @@ impl Site {
         let object = json!({"metadata": {"name": name, "ownerReferences": owners}, "spec": spec});
         self.make(&self.claims(namespace), object).await
     }
-
-    async fn make<K>(&self, api: &Api<K>, mut object: Value) -> K
-    where
-        K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
-    {
-        object["apiVersion"] = json!(K::api_version(&()));
-        object["kind"] = json!(K::kind(&()));
-        api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap()
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        self.collector.iter().for_each(AbortHandle::abort);
-    }
 }
 
 fn owner<K: Resource<DynamicType = ()>>(owner: &K) -> Value {
@@ -119,30 +59,9 @@ fn reference<K: Resource<DynamicType = ()>>(owner: &K, blocking: bool) -> Value 
         "uid": owner.uid().unwrap(), "blockOwnerDeletion": blocking})
 }
 
-/// Waits until an object is gone.
-async fn gone<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str) {
-    let going = async {
-        while api.get_opt(name).await.unwrap().is_some() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(SOON, going).await.unwrap_or_else(|_| panic!("{name} stays"));
-}
-
-/// Waits long enough for whoever wanted to remove it, and gives the object.
-async fn stays<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str) -> K {
-    sleep(A_WHILE).await;
-    api.get(name).await.unwrap()
-}
-
-async fn delete<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str, how: PropagationPolicy) {
-    let parameters = DeleteParams { propagation_policy: Some(how), ..DeleteParams::default() };
-    api.delete(name, &parameters).await.unwrap();
-}
-
 #[tokio::test]
 async fn what_is_owned_goes_with_its_last_owner() {
-    let site = Site::open().await;
+    let site = Site::with_collector().await;
     let (first, second) = (site.organization("First", &[]).await, site.organization("Second", &[]).await);
     let child = site.group("child", &[owner(&first)]).await;
     site.group("grandchild", &[owner(&child)]).await;
@@ -163,7 +82,7 @@ async fn what_is_owned_goes_with_its_last_owner() {
 
 #[tokio::test]
 async fn orphans_stay_and_have_no_owner() {
-    let site = Site::open().await;
+    let site = Site::with_collector().await;
     let parent = site.organization("Parent", &[]).await;
     site.group("one", &[owner(&parent)]).await;
     site.group("two", &[owner(&parent)]).await;
@@ -176,7 +95,7 @@ async fn orphans_stay_and_have_no_owner() {
 
 #[tokio::test]
 async fn an_owner_waits_for_those_who_block_it_and_for_nobody_else() {
-    let site = Site::open().await;
+    let site = Site::with_collector().await;
     let parent = site.organization("Parent", &[]).await;
     let mut held = site.group("held", &[blocking(&parent)]).await;
     held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
@@ -198,7 +117,7 @@ async fn an_owner_waits_for_those_who_block_it_and_for_nobody_else() {
 
 #[tokio::test]
 async fn a_circle_is_no_reason_to_wait_for_ever() {
-    let site = Site::open().await;
+    let site = Site::with_collector().await;
     let mut first = site.group("first", &[]).await;
     let second = site.group("second", &[blocking(&first)]).await;
     let third = site.group("third", &[blocking(&second)]).await;
@@ -212,7 +131,7 @@ async fn a_circle_is_no_reason_to_wait_for_ever() {
 
 #[tokio::test]
 async fn who_names_the_wrong_owner_is_alone() {
-    let site = Site::open().await;
+    let site = Site::with_collector().await;
     let organization = site.organization("Acme", &[]).await;
     let elsewhere = site.claim("b", "owner", &[]).await;
     let with = |field: &str, value: &str| {
@@ -238,7 +157,7 @@ async fn who_names_the_wrong_owner_is_alone() {
 
 #[tokio::test]
 async fn what_happened_before_it_began_is_made_good() {
-    let site = Site::without_collector().await;
+    let site = Site::open().await;
     let parent = site.organization("Parent", &[]).await;
     let kept = site.organization("Kept", &[]).await;
     site.group("child", &[owner(&parent)]).await;
@@ -250,7 +169,7 @@ async fn what_happened_before_it_began_is_made_good() {
     let waiting = site.organization("Waiting", &[]).await;
     site.group("hindrance", &[blocking(&waiting)]).await;
     delete(&site.organizations(), "Waiting", PropagationPolicy::Foreground).await;
-    let site = site.with_collector();
+    let site = site.collecting();
     gone(&site.groups(), "child").await;
     gone(&site.organizations(), "Waiting").await;
     gone(&site.groups(), "hindrance").await;

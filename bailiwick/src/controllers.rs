@@ -1,0 +1,58 @@
+//! What happens after a write, on a server that is a host of its own: controllers, each as the user that it is in Kubernetes,
+//! with no more rights than its role gives.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bailiwick_apiserver::{InProcess, Server};
+use bailiwick_controllers::{
+    GarbageCollector, NamespaceController, RootCertificatePublisher, ServiceAccountController,
+};
+use bailiwick_registry::{Clock, SystemClock, User};
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::flags::{ControllerName, HostFlags};
+
+/// Who reads for those controllers whose own role is only to write.
+const READER: &str = "system:kube-controller-manager";
+
+/// Starts the controllers that the flags ask for. They end when `stopped` is cancelled, or where they stand with the process:
+/// all they know is stored, and several servers may run them over one store.
+pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String, stopped: &CancellationToken) {
+    let client = |user: User| Client::new(InProcess::new(server.clone(), user), "default");
+    let account = |name: &str| client(service_account(name));
+    let reader = || client(user(READER.to_owned(), Vec::new()));
+    if flags.runs(ControllerName::GarbageCollector) {
+        run(GarbageCollector::new(account("generic-garbage-collector")).run(), stopped);
+    }
+    if flags.runs(ControllerName::Namespace) {
+        run(NamespaceController::new(account("namespace-controller"), now).run(), stopped);
+    }
+    if flags.runs(ControllerName::ServiceAccount) {
+        run(ServiceAccountController::new(reader(), account("service-account-controller")).run(), stopped);
+    }
+    if flags.runs(ControllerName::RootCertificatePublisher) && !authorities.is_empty() {
+        let publisher = RootCertificatePublisher::new(reader(), account("root-ca-cert-publisher"), authorities);
+        run(publisher.run(), stopped);
+    }
+}
+
+fn run(controller: impl Future<Output = ()> + Send + 'static, stopped: &CancellationToken) {
+    tokio::spawn(stopped.clone().run_until_cancelled_owned(controller));
+}
+
+/// A service account of `kube-system`, where those of Kubernetes' controllers are.
+fn service_account(name: &str) -> User {
+    let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system"].map(str::to_owned);
+    user(format!("system:serviceaccount:kube-system:{name}"), groups.to_vec())
+}
+
+fn user(name: String, mut groups: Vec<String>) -> User {
+    groups.push("system:authenticated".to_owned());
+    User { name, groups, ..User::default() }
+}
+
+fn now() -> SystemTime {
+    SystemClock.now()
+}

@@ -1,0 +1,154 @@
+//! Keeps an object in each namespace: it is made where it is missing, and repaired where it is not as it is to be. A namespace
+//! that is to end gets none.
+
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::select;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::queue::Queue;
+
+const WORKERS: usize = 5;
+/// How long an object that was repaired is left alone: someone who does not agree must not make this a race.
+const REST: Duration = Duration::from_millis(200);
+
+/// An object that each namespace is to have.
+pub(crate) trait Wanted: Send + Sync + 'static {
+    /// Its type.
+    type Object: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize
+        + Send
+        + Sync
+        + 'static;
+
+    /// A new one.
+    fn make(&self) -> Self::Object;
+
+    /// What the one there is has to become, if it is not as it is to be.
+    fn repaired(&self, found: &Self::Object) -> Option<Self::Object>;
+}
+
+/// Who looks, who writes, and what.
+struct Keeper<W> {
+    reader: Client,
+    writer: Client,
+    wanted: W,
+    name: String,
+    queue: Queue<String>,
+}
+
+/// What was done in a namespace.
+#[derive(PartialEq, Eq)]
+enum Done {
+    Nothing,
+    Made,
+    Repaired,
+}
+
+/// Keeps an object in each namespace until it is dropped.
+pub(crate) async fn keep<W: Wanted>(reader: Client, writer: Client, wanted: W) {
+    let name = wanted.make().name_any();
+    let keeper = Arc::new(Keeper { reader, writer, wanted, name, queue: Queue::new() });
+    // Ends with this future.
+    let mut tasks = JoinSet::new();
+    for _ in 0..WORKERS {
+        tasks.spawn(work(keeper.clone()));
+    }
+    keeper.follow().await;
+}
+
+async fn work<W: Wanted>(keeper: Arc<Keeper<W>>) {
+    loop {
+        let namespace = keeper.queue.next().await;
+        match keeper.ensure(&namespace).await {
+            Ok(done) => {
+                if done == Done::Repaired {
+                    sleep(REST).await;
+                }
+                keeper.queue.done(&namespace);
+            }
+            Err(error) => {
+                tracing::debug!(namespace, object = keeper.name, %error, "is tried again");
+                keeper.queue.failed(namespace);
+            }
+        }
+    }
+}
+
+// === impl Keeper ===
+
+impl<W: Wanted> Keeper<W> {
+    /// Asks for each namespace when it or its object changes.
+    async fn follow(&self) {
+        let namespaces: Api<Namespace> = Api::all(self.reader.clone());
+        let objects: Api<W::Object> = Api::all(self.reader.clone());
+        let by_name = watcher::Config::default().fields(&format!("metadata.name={}", self.name));
+        let namespaces = watcher(namespaces, watcher::Config::default()).default_backoff().map(|event| {
+            event.map(|event| match event {
+                watcher::Event::Apply(namespace) | watcher::Event::InitApply(namespace) => Some(namespace.name_any()),
+                _ => None,
+            })
+        });
+        let objects = watcher(objects, by_name).default_backoff().map(|event| {
+            event.map(|event| match event {
+                watcher::Event::Apply(object) | watcher::Event::InitApply(object) | watcher::Event::Delete(object) => {
+                    object.namespace()
+                }
+                watcher::Event::Init | watcher::Event::InitDone => None,
+            })
+        });
+        let mut events = pin!(select(namespaces, objects));
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(namespace) => self.queue.extend(namespace),
+                Err(error) => tracing::debug!(object = self.name, %error, "namespaces are looked at again"),
+            }
+        }
+    }
+
+    async fn ensure(&self, namespace: &str) -> kube::Result<Done> {
+        let namespaces: Api<Namespace> = Api::all(self.reader.clone());
+        let stays = |namespace: &Namespace| namespace.metadata.deletion_timestamp.is_none();
+        if !namespaces.get_opt(namespace).await?.as_ref().is_some_and(stays) {
+            return Ok(Done::Nothing);
+        }
+        let found = Api::<W::Object>::namespaced(self.reader.clone(), namespace).get_opt(&self.name).await?;
+        let objects: Api<W::Object> = Api::namespaced(self.writer.clone(), namespace);
+        let Some(found) = found else {
+            return match objects.create(&crate::post(), &self.wanted.make()).await {
+                // Someone was faster, or the namespace ends.
+                Err(kube::Error::Api(status)) if status.is_already_exists() || status.is_not_found() => {
+                    Ok(Done::Nothing)
+                }
+                Err(kube::Error::Api(status)) if is_ending(&status) => Ok(Done::Nothing),
+                other => other.map(|_| Done::Made),
+            };
+        };
+        let Some(repaired) = self.wanted.repaired(&found) else { return Ok(Done::Nothing) };
+        match objects.replace(&self.name, &crate::post(), &repaired).await {
+            // It comes again as news.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(Done::Nothing),
+            other => other.map(|_| Done::Repaired),
+        }
+    }
+}
+
+/// Whether something was refused because its namespace ends.
+fn is_ending(status: &kube::core::Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}

@@ -1,0 +1,198 @@
+//! Empties namespaces that are to end, and lets them go.
+//!
+//! What is in such a namespace is asked to go, kind by kind, whatever kinds there are at that moment. What stays, because
+//! someone else holds it, is told in the namespace's conditions and watched: the namespace goes when the last of it goes.
+//! Nothing new comes meanwhile, as nothing can be made in a namespace that is to end.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use futures::StreamExt;
+use futures::stream::{FuturesUnordered, select_all};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{WatchEvent, WatchParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, ResourceExt};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::queue::Queue;
+
+mod conditions;
+mod content;
+
+use conditions::set_conditions;
+use content::{Content, Left};
+
+/// The finalizer in a namespace's spec that says that someone will empty it.
+const FINALIZER: &str = "kubernetes";
+/// How many namespaces are emptied at once.
+const WORKERS: usize = 10;
+/// How long something that goes waits for more that goes with it.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// After which time it is looked again at what cannot be watched.
+const UNWATCHED: Duration = Duration::from_secs(1);
+/// After which time it is looked again, whatever happened.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Empties namespaces that are to end.
+pub struct NamespaceController {
+    client: Client,
+    now: fn() -> SystemTime,
+}
+
+/// What the parts of the controller share.
+struct Shared {
+    client: Client,
+    now: fn() -> SystemTime,
+    queue: Queue<String>,
+    /// For each namespace that cannot go yet, who waits for what is left in it.
+    waiting: Mutex<HashMap<String, AbortOnDropHandle<()>>>,
+}
+
+/// Why a namespace is not empty. It is tried again.
+#[derive(Debug, thiserror::Error)]
+enum EndError {
+    #[error("the namespace \"{name}\" could not be read or changed")]
+    Namespace { name: String, source: Box<kube::Error> },
+    #[error("the namespace \"{name}\" could not be emptied: {failures}")]
+    Content { name: String, failures: String },
+}
+
+// === impl NamespaceController ===
+
+impl NamespaceController {
+    /// One that acts as this client's user, who must be allowed to change namespaces and to follow and delete everything.
+    pub fn new(client: Client, now: fn() -> SystemTime) -> Self {
+        Self { client, now }
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(self) {
+        let Self { client, now } = self;
+        let shared = Arc::new(Shared { client, now, queue: Queue::new(), waiting: Mutex::default() });
+        // Ends with this future.
+        let mut tasks = JoinSet::new();
+        for _ in 0..WORKERS {
+            tasks.spawn(work(shared.clone()));
+        }
+        follow(&shared).await;
+    }
+}
+
+/// Asks for each namespace that is to end whenever it changes.
+async fn follow(shared: &Shared) {
+    let namespaces: Api<Namespace> = Api::all(shared.client.clone());
+    let mut events = pin!(watcher(namespaces, watcher::Config::default()).default_backoff());
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Apply(namespace) | watcher::Event::InitApply(namespace)) => {
+                if is_ending(&namespace) {
+                    shared.queue.add(namespace.name_any());
+                }
+            }
+            Ok(watcher::Event::Delete(namespace)) => shared.stop_waiting(&namespace.name_any()),
+            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+            Err(error) => tracing::debug!(%error, "the namespace controller looks at namespaces again"),
+        }
+    }
+}
+
+async fn work(shared: Arc<Shared>) {
+    loop {
+        let name = shared.queue.next().await;
+        match end(&shared, &name).await {
+            Ok(left) => {
+                if !left.is_empty() {
+                    shared.wait(&name, left);
+                }
+                shared.queue.done(&name);
+            }
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
+                shared.queue.failed(name);
+            }
+        }
+    }
+}
+
+/// Empties a namespace and lets it go, if it is to end. Gives what is left in it.
+async fn end(shared: &Shared, name: &str) -> Result<Vec<Left>, EndError> {
+    let failed = |source| EndError::Namespace { name: name.to_owned(), source: Box::new(source) };
+    let namespaces: Api<Namespace> = Api::all(shared.client.clone());
+    shared.stop_waiting(name);
+    let Some(mut namespace) = namespaces.get_opt(name).await.map_err(failed)? else { return Ok(Vec::new()) };
+    if !is_ending(&namespace) {
+        return Ok(Vec::new());
+    }
+    let content = Content::remove(&shared.client, name).await;
+    if set_conditions(&mut namespace, &content, (shared.now)()) {
+        namespace = namespaces.replace_status(name, &crate::post(), &namespace).await.map_err(failed)?;
+    }
+    if !content.failures.is_empty() || content.discovery_failure.is_some() {
+        return Err(EndError::Content { name: name.to_owned(), failures: content.describe_failures() });
+    }
+    if content.left.is_empty() {
+        let finalizers = namespace.spec.get_or_insert_default().finalizers.get_or_insert_default();
+        finalizers.retain(|finalizer| finalizer != FINALIZER);
+        let let_go = namespaces.replace_subresource("finalize", name, &crate::post(), &namespace).await;
+        match let_go {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            other => drop(other.map_err(failed)?),
+        }
+        tracing::debug!(namespace = name, "is empty");
+    }
+    Ok(content.left)
+}
+
+/// Whether a namespace is to end and waits for us.
+fn is_ending(namespace: &Namespace) -> bool {
+    let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_ref());
+    let is_ours = finalizers.is_some_and(|finalizers| finalizers.iter().any(|finalizer| finalizer == FINALIZER));
+    is_ours && namespace.metadata.deletion_timestamp.is_some()
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Asks for a namespace again once something of what is left in it changes.
+    fn wait(&self, name: &str, left: Vec<Left>) {
+        // Not all that is shared, which holds this task.
+        let (client, queue, namespace) = (self.client.clone(), self.queue.clone(), name.to_owned());
+        let waiting = tokio::spawn(async move {
+            // That nothing happened is a reason to look again, too.
+            let _ = timeout(LOOK_AGAIN, change(&client, &namespace, &left)).await;
+            queue.add(namespace);
+        });
+        self.waiting().insert(name.to_owned(), AbortOnDropHandle::new(waiting));
+    }
+
+    fn stop_waiting(&self, name: &str) {
+        self.waiting().remove(name);
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<String, AbortOnDropHandle<()>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until something changes of what was left, and a little longer, as more may go with it.
+async fn change(client: &Client, namespace: &str, left: &[Left]) {
+    let watch = async |left: &Left| {
+        let api = left.api(client, namespace);
+        api.watch_metadata(&WatchParams::default(), &left.version).await.map(StreamExt::boxed)
+    };
+    let watches: Vec<_> = left.iter().map(watch).collect::<FuturesUnordered<_>>().collect().await;
+    let mut events = select_all(watches.into_iter().filter_map(Result::ok));
+    let pause = loop {
+        match events.next().await {
+            Some(Ok(WatchEvent::Bookmark(_))) => {}
+            Some(Ok(WatchEvent::Added(_) | WatchEvent::Modified(_) | WatchEvent::Deleted(_))) => break TOGETHER,
+            Some(_) | None => break UNWATCHED,
+        }
+    };
+    sleep(pause).await;
+}

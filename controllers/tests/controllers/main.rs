@@ -1,0 +1,8 @@
+//! Controllers, on a server in the same process.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
+mod garbage_collector;
+mod in_each_namespace;
+mod namespaces;
+mod site;

@@ -1,0 +1,184 @@
+//! A server to be a client of, and what tests ask of it.
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bailiwick_apiserver::{Health, InProcess, Server, ServerOptions, ServerParts};
+use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
+use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+use http::{Request, Uri};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{DeleteParams, PostParams, PropagationPolicy};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// Longer than a controller takes for anything here: what is still there then, stays.
+const A_WHILE: Duration = Duration::from_millis(700);
+
+/// A server, and controllers that end with it.
+pub(crate) struct Site {
+    pub(crate) client: Client,
+    pub(crate) server: Arc<Server>,
+    controllers: JoinSet<()>,
+    _folder: TempDir,
+}
+
+/// A way to the server on which requests are counted, and some go astray.
+#[derive(Clone)]
+pub(crate) struct Road {
+    way: InProcess,
+    pub(crate) requests: Arc<AtomicUsize>,
+    /// A part of the paths of requests that go astray, and how many more of them do.
+    pub(crate) astray: Arc<Mutex<(&'static str, usize)>>,
+}
+
+// === impl Site ===
+
+impl Site {
+    /// A server with the namespaces `a` and `b`, on which nothing happens by itself.
+    pub(crate) async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = Folder::take(folder.path()).unwrap();
+        let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
+        let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
+        let registry = Registry::start(store, kinds, Default::default()).await.unwrap();
+        let registry = registry.with_admission(kinds::NamespaceLifecycle);
+        kinds::make_system_namespaces(&registry).await.unwrap();
+        let parts = ServerParts {
+            registry: Arc::new(registry),
+            health: Health::new(),
+            authorizer: Arc::new(AllowGroup::MASTERS),
+            clock: Arc::new(SystemClock),
+            shutdown: CancellationToken::new(),
+            audit: None,
+            metrics: Arc::default(),
+        };
+        let server = Arc::new(Server::new(parts, &ServerOptions::default()));
+        let client = Client::new(InProcess::new(server.clone(), user()), "default");
+        let site = Self { client, server, controllers: JoinSet::new(), _folder: folder };
+        for name in ["a", "b"] {
+            site.namespace(name).await;
+        }
+        site
+    }
+
+    /// Runs a controller as long as the site is there.
+    pub(crate) fn run(&mut self, controller: impl Future<Output = ()> + Send + 'static) {
+        self.controllers.spawn(controller);
+    }
+
+    pub(crate) fn road(&self) -> (Road, Client) {
+        let way = InProcess::new(self.server.clone(), user());
+        let road = Road { way, requests: Arc::default(), astray: Arc::default() };
+        (road.clone(), Client::new(road, "default"))
+    }
+
+    pub(crate) fn namespaces(&self) -> Api<Namespace> {
+        Api::all(self.client.clone())
+    }
+
+    pub(crate) async fn namespace(&self, name: &str) -> Namespace {
+        self.make(&self.namespaces(), json!({"metadata": {"name": name}})).await
+    }
+
+    pub(crate) async fn make<K>(&self, api: &Api<K>, mut object: Value) -> K
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
+    {
+        object["apiVersion"] = json!(K::api_version(&()));
+        object["kind"] = json!(K::kind(&()));
+        api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap()
+    }
+}
+
+fn user() -> User {
+    User { name: "controller".into(), groups: vec!["system:masters".into()], ..User::default() }
+}
+
+// === impl Road ===
+
+impl<B> Service<Request<B>> for Road
+where
+    InProcess: Service<Request<B>>,
+{
+    type Response = <InProcess as Service<Request<B>>>::Response;
+    type Error = <InProcess as Service<Request<B>>>::Error;
+    type Future = <InProcess as Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.way.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let (path, left) = &mut *self.astray.lock().unwrap();
+        if *left > 0 && request.uri().path().contains(*path) {
+            *left -= 1;
+            *request.uri_mut() = Uri::from_static("/nowhere");
+        }
+        self.way.call(request)
+    }
+}
+
+/// Waits until an object is gone.
+pub(crate) async fn gone<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str) {
+    let going = async {
+        while api.get_opt(name).await.unwrap().is_some() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, going).await.unwrap_or_else(|_| panic!("{name} stays"));
+}
+
+/// Waits until an object is there and as expected.
+pub(crate) async fn comes<K: Resource + Clone + Debug + DeserializeOwned>(
+    api: &Api<K>,
+    name: &str,
+    is_expected: impl Fn(&K) -> bool,
+) -> K {
+    let coming = async {
+        loop {
+            match api.get_opt(name).await.unwrap() {
+                Some(found) if is_expected(&found) => return found,
+                _ => sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    timeout(SOON, coming).await.unwrap_or_else(|_| panic!("{name} does not come"))
+}
+
+/// Waits long enough for whoever wanted to remove it, and gives the object.
+pub(crate) async fn stays<K: Resource + Clone + Debug + DeserializeOwned>(api: &Api<K>, name: &str) -> K {
+    sleep(A_WHILE).await;
+    api.get(name).await.unwrap()
+}
+
+pub(crate) async fn delete<K: Resource + Clone + Debug + DeserializeOwned>(
+    api: &Api<K>,
+    name: &str,
+    how: PropagationPolicy,
+) {
+    let parameters = DeleteParams { propagation_policy: Some(how), ..DeleteParams::default() };
+    api.delete(name, &parameters).await.unwrap();
+}
+
+/// Removes all finalizers of an object.
+pub(crate) async fn release<K>(api: &Api<K>, name: &str)
+where
+    K: Resource + Clone + Debug + Serialize + DeserializeOwned,
+{
+    let mut object = api.get(name).await.unwrap();
+    object.meta_mut().finalizers = None;
+    api.replace(&object.name_any(), &PostParams::default(), &object).await.unwrap();
+}

@@ -1,0 +1,83 @@
+//! The roles of Kubernetes' controllers, of those that run here: each is a service account of `kube-system`, and whoever
+//! reads for all of them is the user that Kubernetes reads by.
+
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Subject};
+
+use super::GROUP;
+use super::defaults::{bound, role, rule};
+
+const PREFIX: &str = "system:controller:";
+const NAMESPACE: &str = "kube-system";
+/// Who follows everything on behalf of the controllers.
+const READER: &str = "system:kube-controller-manager";
+
+/// Their roles.
+pub(super) fn controller_roles() -> Vec<ClusterRole> {
+    let mut roles: Vec<ClusterRole> =
+        controllers().into_iter().map(|(name, rules)| role(&format!("{PREFIX}{name}"), rules)).collect();
+    roles.push(role(READER, reader_rules()));
+    roles
+}
+
+/// Who has them.
+pub(super) fn controller_role_bindings() -> Vec<ClusterRoleBinding> {
+    let account = |name: &str| Subject {
+        api_group: None,
+        kind: "ServiceAccount".to_owned(),
+        name: name.to_owned(),
+        namespace: Some(NAMESPACE.to_owned()),
+    };
+    let mut bindings: Vec<ClusterRoleBinding> =
+        controllers().iter().map(|(name, _)| bound(&format!("{PREFIX}{name}"), vec![account(name)])).collect();
+    let reader = Subject {
+        api_group: Some(GROUP.to_owned()),
+        kind: "User".to_owned(),
+        name: READER.to_owned(),
+        namespace: None,
+    };
+    bindings.push(bound(READER, vec![reader]));
+    bindings
+}
+
+fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
+    vec![
+        (
+            "generic-garbage-collector",
+            vec![rule(&["get", "list", "watch", "patch", "update", "delete"], &["*"], &["*"]), events()],
+        ),
+        (
+            "namespace-controller",
+            vec![
+                rule(&["get", "list", "watch", "delete"], &[""], &["namespaces"]),
+                rule(&["update"], &[""], &["namespaces/finalize", "namespaces/status"]),
+                rule(&["get", "list", "watch", "delete", "deletecollection"], &["*"], &["*"]),
+            ],
+        ),
+        ("service-account-controller", vec![rule(&["create"], &[""], &["serviceaccounts"]), events()]),
+        ("root-ca-cert-publisher", vec![rule(&["create", "update"], &[""], &["configmaps"]), events()]),
+    ]
+}
+
+fn reader_rules() -> Vec<PolicyRule> {
+    let own_lease = PolicyRule {
+        resource_names: Some(vec!["kube-controller-manager".to_owned()]),
+        ..rule(&["get", "update"], &["coordination.k8s.io"], &["leases"])
+    };
+    vec![
+        events(),
+        rule(&["create"], &["coordination.k8s.io"], &["leases"]),
+        own_lease,
+        rule(&["create"], &[""], &["secrets", "serviceaccounts"]),
+        rule(&["delete"], &[""], &["secrets"]),
+        rule(&["get"], &[""], &["namespaces", "secrets", "serviceaccounts", "configmaps"]),
+        rule(&["update"], &[""], &["secrets", "serviceaccounts"]),
+        rule(&["create"], &["authentication.k8s.io"], &["tokenreviews"]),
+        rule(&["create"], &["authorization.k8s.io"], &["subjectaccessreviews"]),
+        rule(&["list", "watch"], &["*"], &["*"]),
+        rule(&["create"], &[""], &["serviceaccounts/token"]),
+    ]
+}
+
+fn events() -> PolicyRule {
+    rule(&["create", "update", "patch"], &["", "events.k8s.io"], &["events"])
+}
