@@ -9,7 +9,7 @@ use bailiwick_apiserver::{
     Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, OpenIdDocuments, Server,
     ServerOptions, ServerParts, ServiceAccountTokens, Unhealthy,
 };
-use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
+use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
 use bailiwick_storage::Store;
@@ -48,6 +48,8 @@ pub(crate) enum HandlerError {
     Kind(#[from] KindError),
     #[error("the store cannot be read")]
     Store(#[from] bailiwick_storage::Error),
+    #[error("quotas have no place in the store")]
+    Quotas(#[from] bailiwick_storage::KeyError),
     #[error("the roles cannot be read or made")]
     Roles(#[source] bailiwick_registry::Error),
     #[error(transparent)]
@@ -71,10 +73,11 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
-    let registry = Arc::new(registry.with_admission(guard));
+    let registry = Arc::new(registry.with_admission(guard).with_admission(QuotaEnforcement::new()?));
     parts.service_accounts.look_in(registry.clone());
     follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
     bootstrap(&registry).await.map_err(HandlerError::Roles)?;
+    tokio::spawn(keep_quota_status(registry.clone()));
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,

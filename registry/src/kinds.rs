@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::kind::{Kind, KindError};
 
-pub use host::NamespaceLifecycle;
+pub use host::{NamespaceLifecycle, QuotaEnforcement, keep_quota_status};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use token_request::{TokenIssueError, TokenIssuer};
 

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::admission::Admission;
 use crate::extract::Extract;
 use crate::kind::{Kind, ServedKind};
+use crate::turns::Turns;
 
 /// How long a writer waits for those who follow what it writes.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -24,6 +25,8 @@ pub struct Registry {
     admissions: Vec<Box<dyn Admission>>,
     /// Of some kinds, how far someone has come who follows them.
     followers: Mutex<Vec<(GroupKind, watch::Receiver<u64>)>>,
+    /// Who writes next what many write at once.
+    turns: Turns,
     cache: Cache,
 }
 
@@ -38,7 +41,15 @@ impl Registry {
         let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
         let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
         let cache = Cache::start(store, options).await?;
-        Ok(Self { kinds, served, by_path, admissions: Vec::new(), followers: Mutex::default(), cache })
+        Ok(Self {
+            kinds,
+            served,
+            by_path,
+            admissions: Vec::new(),
+            followers: Mutex::default(),
+            turns: Turns::default(),
+            cache,
+        })
     }
 
     /// The same, with one more rule over objects. They are asked in the order in which they were added.
@@ -86,6 +97,10 @@ impl Registry {
 
     pub(crate) fn admissions(&self) -> &[Box<dyn Admission>] {
         &self.admissions
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     pub(crate) fn cache(&self) -> &Cache {

@@ -9,6 +9,7 @@ mod operations {
     mod delete;
     mod list;
     mod namespaces;
+    mod quotas;
     mod selectors;
     mod subresource;
     mod support;

@@ -2,9 +2,9 @@
 
 use bailiwick_client_tests::{go, python};
 use bailiwick_differential_tests::accepted::Accepted;
-use bailiwick_differential_tests::suite::accepted_file;
+use bailiwick_differential_tests::suite::{CONTROLLERS, accepted_file, controlled_accepted_file};
 use bailiwick_differential_tests::{Suite, Target};
-use bailiwick_test_host::Cluster;
+use bailiwick_test_host::{Cluster, ClusterOptions};
 
 use crate::process::{Server, folder};
 
@@ -30,5 +30,19 @@ async fn go_and_python_get_along_with_it() {
     let (go, python) = tokio::join!(go(&kubeconfig), python(&kubeconfig));
     assert!(go.is_ok(), "{}", go.unwrap_err());
     assert!(python.is_ok(), "{}", python.unwrap_err());
+    server.stop().await;
+}
+
+/// What happens after a write, too: quotas are counted, and refuse with the same words.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_follows_from_the_same_writes() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let cluster = ClusterOptions::default().controller_manager_flag(CONTROLLERS).start().await.unwrap();
+    let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
+    let ours = Target::native("bailiwick", &server.kubeconfig()).await.unwrap();
+    let accepted = Accepted::read(&controlled_accepted_file()).unwrap();
+    let outcome = Suite::load_controlled().unwrap().compare(&real, &ours, &accepted).await.unwrap();
+    assert!(outcome.is_clean(), "{outcome}");
     server.stop().await;
 }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::error::Error as _;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use serde_json::Value;
+use tokio::time::Instant;
+use tokio::time::sleep;
 
 use crate::client::Answer;
 use crate::client::Connection;
@@ -18,6 +21,12 @@ use crate::scenario::Capture;
 use crate::scenario::Scenario;
 use crate::scenario::Step;
 use crate::target::Target;
+
+/// How long a server may take to come to what is waited for.
+const AWAITED_LIMIT: Duration = Duration::from_secs(30);
+
+/// How often to ask meanwhile.
+const AWAITED_POLL: Duration = Duration::from_millis(50);
 
 const BOOKMARK: &str = r#""type":"BOOKMARK""#;
 
@@ -65,8 +74,7 @@ impl Talk<'_> {
         let exchange = match &step.action {
             Action::Send { method, path } => {
                 let (path, sent) = (self.variables.expand(name, path)?, self.variables.expand(name, &step.body)?);
-                let request = self.request(name, step, method, &path, &sent)?;
-                let answer = self.connection.send(name, request).await.or_else(broken_off)?;
+                let answer = self.send(name, step, method, &path, &sent).await?;
                 Exchange { method: method.clone(), path, sent, answer }
             }
             Action::Watch { watch, path } => {
@@ -91,6 +99,28 @@ impl Talk<'_> {
         };
         self.capture(&step.captures, &exchange.answer);
         Ok(exchange)
+    }
+
+    /// Sends the request of a step, again and again if its answer is waited for. What does not come in time is an answer,
+    /// too.
+    async fn send(
+        &mut self,
+        name: &str,
+        step: &Step,
+        method: &str,
+        path: &str,
+        sent: &str,
+    ) -> Result<Answer, Error> {
+        let start = Instant::now();
+        loop {
+            let request = self.request(name, step, method, path, sent)?;
+            let answer = self.connection.send(name, request).await.or_else(broken_off)?;
+            let text = String::from_utf8_lossy(&answer.body);
+            if step.awaited.iter().all(|awaited| text.contains(awaited)) || start.elapsed() > AWAITED_LIMIT {
+                return Ok(answer);
+            }
+            sleep(AWAITED_POLL).await;
+        }
     }
 
     fn request(

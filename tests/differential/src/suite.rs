@@ -26,6 +26,12 @@ use crate::target::Target;
 /// How many scenarios run at a time. Most of what they do is waiting for watches to end.
 const AT_A_TIME: usize = 16;
 
+/// The flag with which a real kube-controller-manager does what happens in controlled cases, and nothing else.
+pub const CONTROLLERS: &str = "--controllers=resourcequota-controller";
+
+pub(crate) const CASES: &str = "cases";
+pub(crate) const CONTROLLED_CASES: &str = "cases/controlled";
+
 /// The scenarios of the case files.
 #[derive(Debug)]
 pub struct Suite {
@@ -51,10 +57,19 @@ pub struct Outcome {
 // === impl Suite ===
 
 impl Suite {
-    /// Reads all case files of this crate.
+    /// Reads the cases that need nothing but an API server.
     pub fn load() -> Result<Self, Error> {
+        Self::load_from(CASES)
+    }
+
+    /// Reads the cases in which something happens after a write: the real server needs a kube-controller-manager.
+    pub fn load_controlled() -> Result<Self, Error> {
+        Self::load_from(CONTROLLED_CASES)
+    }
+
+    pub(crate) fn load_from(folder: &str) -> Result<Self, Error> {
         let mut scenarios = Vec::new();
-        for path in case_files()? {
+        for path in case_files(folder)? {
             let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             scenarios.extend(Scenario::parse(&name, &text)?);
@@ -183,9 +198,14 @@ pub fn accepted_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("differences.yaml")
 }
 
-/// The case files of this crate, sorted.
-pub(crate) fn case_files() -> Result<Vec<PathBuf>, Error> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+/// The same for controlled cases.
+pub fn controlled_accepted_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("controlled-differences.yaml")
+}
+
+/// The case files in a folder of this crate, sorted.
+pub(crate) fn case_files(folder: &str) -> Result<Vec<PathBuf>, Error> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).map_err(Error::file(&folder))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "http"));
