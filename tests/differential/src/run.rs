@@ -103,14 +103,7 @@ impl Talk<'_> {
 
     /// Sends the request of a step, again and again if its answer is waited for. What does not come in time is an answer,
     /// too.
-    async fn send(
-        &mut self,
-        name: &str,
-        step: &Step,
-        method: &str,
-        path: &str,
-        sent: &str,
-    ) -> Result<Answer, Error> {
+    async fn send(&mut self, name: &str, step: &Step, method: &str, path: &str, sent: &str) -> Result<Answer, Error> {
         let start = Instant::now();
         loop {
             let request = self.request(name, step, method, path, sent)?;

@@ -14,6 +14,8 @@ const NOT_COUNTED: [&str; 2] = ["", "events.k8s.io"];
 /// What Kubernetes counts and nobody can make here.
 const NEVER_THERE: [&str; 4] =
     ["count/persistentvolumeclaims", "count/pods", "count/replicationcontrollers", "count/services"];
+/// What volumes of a class take.
+const STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";
 
 /// What a quota limits.
 pub(super) struct Limits<'o> {
@@ -54,7 +56,9 @@ pub(super) fn names(kind: &Kind) -> Vec<String> {
 
 /// Whether it is known that there are no objects of what a quota limits, though no kind has that name.
 pub(super) fn is_never_there(name: &str) -> bool {
-    is_standard(name) || NEVER_THERE.contains(&name)
+    let is_of_pod = name.starts_with("requests.") && name.contains('/');
+    let is_of_volume = name.contains(STORAGE_CLASS);
+    is_standard(name) || NEVER_THERE.contains(&name) || is_of_pod || is_of_volume
 }
 
 /// So many objects.
