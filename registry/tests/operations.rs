@@ -6,6 +6,7 @@ mod operations {
     mod admission;
     mod alias;
     mod create;
+    mod default_roles;
     mod delete;
     mod list;
     mod namespaces;

@@ -16,6 +16,7 @@ use super::defaults::{AUTOUPDATE, cluster_role_bindings, cluster_roles};
 use super::{GROUP, follow, list};
 use crate::User;
 use crate::context::{Clock, Ctx, SystemClock};
+use crate::delete::{DeleteOptions, Preconditions};
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::registry::Registry;
@@ -23,6 +24,7 @@ use crate::update::{Part, Update};
 use crate::write::{Tracking, WriteOptions};
 
 const MANAGER: &str = "bailiwick";
+const ROLE_REF: &str = "roleRef";
 
 /// Makes the roles and bindings that every server has, where they are missing, and completes them where they have lost
 /// something. What has more than it is to have keeps it, and what says that it is not to be updated stays as it is.
@@ -95,6 +97,11 @@ async fn ensure(
             if found.metadata().annotation(AUTOUPDATE) == Some("false") {
                 return Ok(());
             }
+            if found.fields().get(ROLE_REF) != wanted.fields().get(ROLE_REF) {
+                // A binding cannot be given another role; one that should not be as it is is replaced.
+                remove(registry, kind, &found).await?;
+                return create(registry, kind, wanted).await;
+            }
             let change = |found: &mut Object| {
                 complete_metadata(found, &wanted);
                 complete(found);
@@ -116,6 +123,19 @@ async fn create(registry: &Registry, kind: &ServedKind, mut object: Object) -> R
     let ctx = Ctx { user: &user, now, annotations: None };
     match registry.create(&ctx, kind, accepted, &options).await {
         Ok(_) | Err(Error::AlreadyExists { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes this very object, and none that came after it.
+async fn remove(registry: &Registry, kind: &ServedKind, object: &Object) -> Result<()> {
+    let (user, now) = (server(), SystemClock.now());
+    let ctx = Ctx { user: &user, now, annotations: None };
+    let uid = Some(object.metadata().uid().to_owned());
+    let preconditions = Some(Preconditions { uid, resource_version: None });
+    let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+    match registry.delete(&ctx, kind, "", object.metadata().name(), &options).await {
+        Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
