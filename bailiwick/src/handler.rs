@@ -51,6 +51,8 @@ pub(crate) enum HandlerError {
     Store(#[from] bailiwick_storage::Error),
     #[error("what every server has cannot be read or made")]
     Furnish(#[source] bailiwick_registry::Error),
+    #[error("quotas have no place in the store")]
+    Quotas(#[from] bailiwick_storage::KeyError),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }

@@ -11,6 +11,7 @@ use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::registry::Registry;
+use crate::turns::Turn;
 use crate::update::Part;
 use crate::write::{MAX_ATTEMPTS, contended};
 
@@ -73,6 +74,7 @@ impl Registry {
     ) -> Result<Option<Revision>, Failure> {
         // Where the engine must be asked for the newest state, the cached one is tried first.
         proposal.at = if self.cache().known_revision().is_some() { At::Latest } else { At::Any };
+        let mut turn: Option<Turn<'_>> = None;
         for _ in 0..MAX_ATTEMPTS {
             let admitted = self.admit(ctx, &proposal, own.clone()).await;
             let certain = std::mem::replace(&mut proposal.at, At::Latest) == At::Latest;
@@ -83,9 +85,24 @@ impl Registry {
             if dry_run {
                 return Ok(None);
             }
+            let beside: Vec<Key> = txn.written().filter(|written| *written != key).cloned().collect();
+            if turn.is_none()
+                && let Some(line) = self.turns().line_for(beside.iter())
+            {
+                turn = Some(self.turns().wait(line.clone()).await);
+                continue;
+            }
             match self.cache().commit(txn).await {
-                Err(storage::Error::Conflict(conflict)) if conflict.key != *key => {}
+                Err(storage::Error::Conflict(conflict)) if conflict.key != *key => {
+                    let lost = beside.contains(&conflict.key);
+                    if lost && !turn.as_ref().is_some_and(|turn| turn.is_for(&conflict.key)) {
+                        // Nobody holds one turn while waiting for another, so nobody waits in a circle.
+                        drop(turn.take());
+                        turn = Some(self.turns().wait(conflict.key).await);
+                    }
+                }
                 Ok(revision) => {
+                    drop(turn);
                     self.settle(proposal.kind, revision.get()).await;
                     return Ok(Some(revision));
                 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::kind::{Kind, KindError};
 
 pub(crate) use host::terminating;
-pub use host::{NamespaceLifecycle, expire_events, make_system_namespaces};
+pub use host::{NamespaceLifecycle, QuotaEnforcement, expire_events, keep_quota_status, make_system_namespaces};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use token_request::{TokenIssueError, TokenIssuer};
 

@@ -25,6 +25,7 @@ mod selection;
 mod selector_review;
 mod strategy;
 mod subresource;
+mod turns;
 mod update;
 mod virtual_kind;
 mod watch;

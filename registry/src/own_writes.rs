@@ -4,6 +4,7 @@ use bailiwick_machinery::Object;
 
 use crate::User;
 use crate::context::{Clock, Ctx, SystemClock};
+use crate::delete::{DeleteOptions, Preconditions};
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
 use crate::registry::Registry;
@@ -21,6 +22,19 @@ pub(crate) async fn create(registry: &Registry, kind: &ServedKind, mut object: O
     let ctx = Ctx { user: &user, now, annotations: None };
     match registry.create(&ctx, kind, accepted, &options).await {
         Ok(_) | Err(Error::AlreadyExists { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes this very object of the cluster, and none that came after it.
+pub(crate) async fn remove(registry: &Registry, kind: &ServedKind, object: &Object) -> Result<()> {
+    let (user, now) = (server(), SystemClock.now());
+    let ctx = Ctx { user: &user, now, annotations: None };
+    let uid = Some(object.metadata().uid().to_owned());
+    let preconditions = Some(Preconditions { uid, resource_version: None });
+    let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+    match registry.delete(&ctx, kind, "", object.metadata().name(), &options).await {
+        Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -37,6 +37,7 @@ pub use live::LivePolicy;
 pub use policy::{Grant, Policy, PolicyChange, PolicyKey, PolicyKind, PolicyObject, RoleSource};
 pub use review::rules_review;
 pub use rule::rule_allows;
+pub(crate) use validation::validate_same_role;
 pub use validation::{
     validate_cluster_role, validate_cluster_role_binding, validate_cluster_role_binding_update, validate_role,
     validate_role_binding, validate_role_binding_update,

@@ -13,6 +13,7 @@ use crate::admission::Admission;
 use crate::extract::Extract;
 use crate::kind::{Kind, ServedKind};
 use crate::organizations::Projects;
+use crate::turns::Turns;
 
 /// How long a writer waits for those who follow what it writes.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -27,6 +28,8 @@ pub struct Registry {
     projects: Option<Box<dyn Projects>>,
     /// Of some kinds, how far someone has come who follows them.
     followers: Mutex<Vec<(GroupKind, watch::Receiver<u64>)>>,
+    /// Who writes next what many write at once.
+    turns: Turns,
     cache: Cache,
 }
 
@@ -41,7 +44,16 @@ impl Registry {
         let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
         let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
         let cache = Cache::start(store, options).await?;
-        Ok(Self { kinds, served, by_path, admissions: Vec::new(), projects: None, followers: Mutex::default(), cache })
+        Ok(Self {
+            kinds,
+            served,
+            by_path,
+            admissions: Vec::new(),
+            projects: None,
+            followers: Mutex::default(),
+            turns: Turns::default(),
+            cache,
+        })
     }
 
     /// The same, with one more rule over objects. They are asked in the order in which they were added.
@@ -100,6 +112,10 @@ impl Registry {
 
     pub(crate) fn admissions(&self) -> &[Box<dyn Admission>] {
         &self.admissions
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     pub(crate) fn cache(&self) -> &Cache {

@@ -6,9 +6,11 @@ mod operations {
     mod admission;
     mod alias;
     mod create;
+    mod default_roles;
     mod delete;
     mod list;
     mod namespaces;
+    mod quotas;
     mod selectors;
     mod subresource;
     mod support;

@@ -120,6 +120,11 @@ impl Txn {
         self
     }
 
+    /// The keys that it writes, which only one of several transactions at once can do.
+    pub fn written(&self) -> impl Iterator<Item = &Key> {
+        self.writes.iter().map(|write| &write.key)
+    }
+
     /// Whether nothing but deletions is asked for: such a transaction is let through when space runs out.
     pub(crate) fn only_deletes(&self) -> bool {
         self.writes.iter().all(|write| write.value.is_none())

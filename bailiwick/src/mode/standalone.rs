@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bailiwick_apiserver::Health;
-use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
+use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{Directory, GroupsCount, OrganizationRules, Registry, follow_organizations, follow_projects};
 
@@ -25,11 +25,17 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
-    let registry =
-        Arc::new(registry.with_admission(kinds::NamespaceLifecycle).with_admission(guard).with_admission(rules));
+    let registry = Arc::new(
+        registry
+            .with_admission(kinds::NamespaceLifecycle)
+            .with_admission(guard)
+            .with_admission(rules)
+            .with_admission(QuotaEnforcement::new()?),
+    );
     accounts.tokens.look_in(registry.clone());
     follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     bootstrap(&registry).await.map_err(HandlerError::Furnish)?;
+    tokio::spawn(keep_quota_status(registry.clone()));
     kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
     let expiry = kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone());
     tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(expiry));

@@ -3,8 +3,18 @@
 use std::fs;
 
 use bailiwick_test_host::Kubectl;
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
+use rcgen::{KeyPair, PKCS_RSA_SHA256, RsaKeySize};
+use tokio::time::{Duration, Instant, sleep};
 
 use crate::process::{Server, folder};
+
+/// How soon a token is refused whose account is gone.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Who has nothing but a token.
 const KUBECONFIG: &str = "
@@ -71,4 +81,46 @@ async fn tokens_of_service_accounts_end_with_their_accounts() {
     ok(&kubectl, "create serviceaccount bot -n shop").await;
     let why = refused(&bot, "get configmaps -n shop").await;
     assert!(why.contains("Unauthorized") || why.contains("logged in"), "{why}");
+}
+
+/// A client as Rust programs have it, and tokens that are signed with RSA, as kubeadm's keys are.
+#[tokio::test]
+async fn a_rust_client_works_with_a_token_that_is_signed_with_rsa() {
+    let folder = folder();
+    let key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap();
+    fs::write(folder.path().join("sa.key"), key.serialize_pem()).unwrap();
+    let server = Server::start(folder.path(), &["--service-account-signing-key-file=sa.key"]).await;
+    let kubectl = server.kubectl().await;
+    ok(&kubectl, "create namespace shop").await;
+    ok(&kubectl, "create serviceaccount bot -n shop").await;
+    ok(&kubectl, "create rolebinding bot --clusterrole=view --serviceaccount=shop:bot -n shop").await;
+    let keys: serde_json::Value = serde_json::from_str(&ok(&kubectl, "get --raw /openid/v1/jwks").await).unwrap();
+    let key = &keys["keys"][0];
+    assert_eq!(
+        (key["kty"].as_str(), key["alg"].as_str(), key["e"].as_str()),
+        (Some("RSA"), Some("RS256"), Some("AQAB"))
+    );
+
+    let admin = Kubeconfig::read_from(server.kubeconfig()).unwrap();
+    let admin = Config::from_custom_kubeconfig(admin, &KubeConfigOptions::default()).await.unwrap();
+    let accounts: Api<ServiceAccount> = Api::namespaced(Client::try_from(admin).unwrap(), "shop");
+    let issued = accounts.create_token_request("bot", &PostParams::default(), &TokenRequest::default()).await.unwrap();
+    let token = issued.status.unwrap().token.unwrap();
+    let text = KUBECONFIG.replace("URL", &server.url).replace("TOKEN", &token);
+    let bot = Kubeconfig::from_yaml(&text).unwrap();
+    let bot = Config::from_custom_kubeconfig(bot, &KubeConfigOptions::default()).await.unwrap();
+    let config_maps: Api<ConfigMap> = Api::namespaced(Client::try_from(bot).unwrap(), "shop");
+    config_maps.list(&ListParams::default()).await.unwrap();
+
+    accounts.delete("bot", &DeleteParams::default()).await.unwrap();
+    let gone = Instant::now();
+    loop {
+        let asked = Instant::now();
+        match config_maps.list(&ListParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 401 => break,
+            other => assert!(asked - gone < SOON, "the token is still believed: {other:?}"),
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    server.stop().await;
 }

@@ -1,12 +1,17 @@
 //! What Kubernetes, and programs made for it, make of the server.
 
-use bailiwick_client_tests::{go, python};
+use std::time::Duration;
+
+use bailiwick_client_tests::{go_refused_within, python};
 use bailiwick_differential_tests::accepted::Accepted;
-use bailiwick_differential_tests::suite::{accepted_file, accepted_lifecycle_file};
+use bailiwick_differential_tests::suite::{CONTROLLERS, accepted_file, accepted_lifecycle_file, accepted_quotas_file};
 use bailiwick_differential_tests::{Suite, Target};
-use bailiwick_test_host::Cluster;
+use bailiwick_test_host::{Cluster, ClusterOptions};
 
 use crate::process::{Server, folder};
+
+/// How soon a token is refused whose account is gone.
+const SOON: Duration = Duration::from_secs(1);
 
 /// What is meant to differ, and what is still to be repaired, is in `tests/differential/differences.yaml`.
 #[tokio::test(flavor = "multi_thread")]
@@ -42,8 +47,23 @@ async fn go_and_python_get_along_with_it() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]).await;
     let kubeconfig = server.kubeconfig();
-    let (go, python) = tokio::join!(go(&kubeconfig), python(&kubeconfig));
+    let (go, python) = tokio::join!(go_refused_within(&kubeconfig, SOON), python(&kubeconfig));
     assert!(go.is_ok(), "{}", go.unwrap_err());
     assert!(python.is_ok(), "{}", python.unwrap_err());
+    server.stop().await;
+}
+
+/// What happens after a write, too: quotas are counted, and refuse with the same words.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_follows_from_the_same_writes() {
+    let folder = folder();
+    // What is in each namespace by itself would be counted, too.
+    let server = Server::start(folder.path(), &["--controllers="]).await;
+    let cluster = ClusterOptions::default().controller_manager_flag(CONTROLLERS).start().await.unwrap();
+    let real = Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
+    let ours = Target::native("bailiwick", &server.kubeconfig()).await.unwrap();
+    let accepted = Accepted::read(&accepted_quotas_file()).unwrap();
+    let outcome = Suite::quotas().unwrap().compare(&real, &ours, &accepted).await.unwrap();
+    assert!(outcome.is_clean(), "{outcome}");
     server.stop().await;
 }

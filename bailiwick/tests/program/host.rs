@@ -8,6 +8,11 @@ async fn ok(kubectl: &Kubectl, line: &str) -> String {
     kubectl.run(line.split(' ')).await.unwrap().success().unwrap()
 }
 
+/// The words of each line.
+fn words(text: &str) -> Vec<Vec<&str>> {
+    text.lines().map(|line| line.split_whitespace().collect()).collect()
+}
+
 #[tokio::test]
 async fn kubectl_makes_kinds_of_kubernetes_own() {
     let folder = folder();
@@ -19,6 +24,7 @@ async fn kubectl_makes_kinds_of_kubernetes_own() {
         "create secret generic a --from-literal=k=v -n shop",
         "create serviceaccount a -n shop",
         "create quota a --hard=configmaps=5,count/leases.coordination.k8s.io=1 -n shop",
+        "create quota b --hard=secrets=1 -n shop",
         "create role a --verb=get --resource=configmaps -n shop",
         "create clusterrole shop-reader --verb=get,list --resource=secrets",
         "create rolebinding a --role=a --serviceaccount=shop:a -n shop",
@@ -32,6 +38,12 @@ async fn kubectl_makes_kinds_of_kubernetes_own() {
     assert_eq!(ok(&kubectl, "get secret a -n shop -o jsonpath={.data.k}").await, "dg==");
     let quota = ok(&kubectl, "get quota a -n shop -o jsonpath={.spec.hard}").await;
     assert!(quota.contains("\"configmaps\":\"5\""), "{quota}");
+    assert_eq!(words(&ok(&kubectl, "describe quota b -n shop").await).last(), Some(&vec!["secrets", "1", "1"]));
+    let refused = kubectl.run("create secret generic b -n shop".split(' ')).await.unwrap().stderr;
+    assert!(
+        refused.contains("exceeded quota: b, requested: secrets=1, used: secrets=1, limited: secrets=1"),
+        "{refused}"
+    );
     let bindings = ok(&kubectl, "get rolebindings -n shop -o wide").await;
     assert!(bindings.contains("Role/a") && bindings.contains("shop/a"), "{bindings}");
     let described = ok(&kubectl, "describe ns shop").await;

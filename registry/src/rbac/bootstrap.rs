@@ -16,8 +16,10 @@ use super::defaults::{AUTOUPDATE, cluster_role_bindings, cluster_roles};
 use super::{GROUP, follow, list};
 use crate::error::{Error, Result};
 use crate::kind::ServedKind;
-use crate::own_writes::{create, write};
+use crate::own_writes::{create, remove, write};
 use crate::registry::Registry;
+
+const ROLE_REF: &str = "roleRef";
 
 /// Makes the roles and bindings that every server has, where they are missing, and completes them where they have lost
 /// something. What has more than it is to have keeps it, and what says that it is not to be updated stays as it is.
@@ -89,6 +91,11 @@ async fn ensure(
             let found = kind.read(&found).map_err(|error| error.about(&kind.resource(), &name))?;
             if found.metadata().annotation(AUTOUPDATE) == Some("false") {
                 return Ok(());
+            }
+            if found.fields().get(ROLE_REF) != wanted.fields().get(ROLE_REF) {
+                // A binding cannot be given another role; one that should not be as it is is replaced.
+                remove(registry, kind, &found).await?;
+                return create(registry, kind, wanted).await;
             }
             let change = |found: &mut Object| {
                 complete_metadata(found, &wanted);

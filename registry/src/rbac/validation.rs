@@ -108,7 +108,8 @@ fn validate_role_ref(role: &RoleRef, kinds: &[&str], errors: &mut FieldErrors) {
     errors.extend(wrong.map(|detail| FieldError::invalid(path.child("name"), role.name.as_str(), detail)));
 }
 
-fn validate_same_role(new: &RoleRef, old: &RoleRef, errors: &mut FieldErrors) {
+/// Checks that a binding still gives the role it gave.
+pub(crate) fn validate_same_role(new: &RoleRef, old: &RoleRef, errors: &mut FieldErrors) {
     let told = |role: &RoleRef| {
         let group = role.api_group.as_deref().unwrap_or_default();
         json!({ "APIGroup": group, "Kind": role.kind, "Name": role.name })

@@ -1,6 +1,6 @@
 // The clients of Go programs: what client-go's informers and its dynamic, metadata and typed clients expect of a server.
 //
-//	go run . --kubeconfig FILE
+//	go run . --kubeconfig FILE [--refused-within 1s]
 //
 // It makes a namespace of its own, prints what it saw, and fails with the first expectation that was not met.
 package main
@@ -28,17 +28,18 @@ var claims = schema.GroupVersionResource{
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "the server, and as whom to come")
+	soon := flag.Duration("refused-within", 0, "how soon a token is refused whose account is gone; not asked if 0")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if err := run(ctx, *kubeconfig); err != nil {
+	if err := run(ctx, *kubeconfig, *soon); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println("everything was seen")
 }
 
-func run(ctx context.Context, kubeconfig string) error {
+func run(ctx context.Context, kubeconfig string, soon time.Duration) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -72,6 +73,11 @@ func run(ctx context.Context, kubeconfig string) error {
 	}
 	if err := typed(ctx, typedClient, requests, namespace); err != nil {
 		return fmt.Errorf("a typed client: %w", err)
+	}
+	if soon > 0 {
+		if err := tokens(ctx, config, namespace, soon); err != nil {
+			return fmt.Errorf("a service account: %w", err)
+		}
 	}
 	if err := openapi(ctx, config); err != nil {
 		return fmt.Errorf("OpenAPI: %w", err)

@@ -16,6 +16,16 @@ const RUN_LIMIT: Duration = Duration::from_secs(90);
 
 /// Runs the Go program with a kubeconfig. The error says what it missed.
 pub async fn go(kubeconfig: &Path) -> Result<(), Error> {
+    run_client(kubeconfig, &[]).await
+}
+
+/// The same with a server that refuses a token within this time after its account is gone. A real kube-apiserver believes it
+/// for another ten seconds.
+pub async fn go_refused_within(kubeconfig: &Path, soon: Duration) -> Result<(), Error> {
+    run_client(kubeconfig, &[format!("--refused-within={}ms", soon.as_millis())]).await
+}
+
+async fn run_client(kubeconfig: &Path, arguments: &[String]) -> Result<(), Error> {
     let folder = tempfile::Builder::new().prefix("bailiwick-client-").tempdir();
     let folder = folder.map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     let program = folder.path().join("client");
@@ -24,5 +34,5 @@ pub async fn go(kubeconfig: &Path) -> Result<(), Error> {
     let mut build = Command::new("go");
     build.current_dir(source).args(["build", "-o"]).arg(&program).arg(".");
     run(&mut build, BUILD_LIMIT).await?;
-    run(Command::new(&program).arg("--kubeconfig").arg(kubeconfig), RUN_LIMIT).await
+    run(Command::new(&program).arg("--kubeconfig").arg(kubeconfig).args(arguments), RUN_LIMIT).await
 }

@@ -10,9 +10,12 @@ use bailiwick_differential_tests::Suite;
 use bailiwick_differential_tests::Target;
 use bailiwick_differential_tests::accepted::Accepted;
 use bailiwick_differential_tests::record::record;
+use bailiwick_differential_tests::record::record_quotas;
+use bailiwick_differential_tests::suite::CONTROLLERS;
 use bailiwick_differential_tests::suite::accepted_file;
 use bailiwick_differential_tests::suite::accepted_lifecycle_file;
 use bailiwick_test_host::Cluster;
+use bailiwick_test_host::ClusterOptions;
 
 const USAGE: &str =
     "usage: differential compare KUBECONFIG [PATTERN]   a real kube-apiserver and the server of KUBECONFIG
@@ -94,5 +97,7 @@ async fn show(pattern: &str) -> Result<ExitCode, Error> {
 async fn record_all() -> Result<ExitCode, Error> {
     let cluster = Cluster::start().await?;
     record(&Target::taught("kube-apiserver", cluster.kubeconfig()).await?).await?;
+    let controlled = ClusterOptions::default().controller_manager_flag(CONTROLLERS).start().await?;
+    record_quotas(&Target::taught("kube-apiserver", controlled.kubeconfig()).await?).await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -32,6 +32,12 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(60);
 /// How often to ask meanwhile.
 const SETTLE_POLL: Duration = Duration::from_millis(100);
 
+/// How long a server may take to come to what is waited for.
+const AWAITED_LIMIT: Duration = Duration::from_secs(30);
+
+/// How often to ask meanwhile.
+const AWAITED_POLL: Duration = Duration::from_millis(50);
+
 const BOOKMARK: &str = r#""type":"BOOKMARK""#;
 
 /// The annotation of the one bookmark that clients wait for.
@@ -78,8 +84,7 @@ impl Talk<'_> {
         let exchange = match &step.action {
             Action::Send { method, path } => {
                 let (path, sent) = (self.variables.expand(name, path)?, self.variables.expand(name, &step.body)?);
-                let request = self.request(name, step, method, &path, &sent)?;
-                let answer = self.connection.send(name, request).await.or_else(broken_off)?;
+                let answer = self.send(name, step, method, &path, &sent).await?;
                 Exchange { method: method.clone(), path, sent, answer }
             }
             Action::Settle { path } => {
@@ -130,6 +135,21 @@ impl Talk<'_> {
                 return Ok(last);
             }
             sleep(SETTLE_POLL).await;
+        }
+    }
+
+    /// Sends the request of a step, again and again if its answer is waited for. What does not come in time is an answer,
+    /// too.
+    async fn send(&mut self, name: &str, step: &Step, method: &str, path: &str, sent: &str) -> Result<Answer, Error> {
+        let start = Instant::now();
+        loop {
+            let request = self.request(name, step, method, path, sent)?;
+            let answer = self.connection.send(name, request).await.or_else(broken_off)?;
+            let text = String::from_utf8_lossy(&answer.body);
+            if step.awaited.iter().all(|awaited| text.contains(awaited)) || start.elapsed() > AWAITED_LIMIT {
+                return Ok(answer);
+            }
+            sleep(AWAITED_POLL).await;
         }
     }
 

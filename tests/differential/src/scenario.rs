@@ -16,8 +16,8 @@
 //! A scenario begins with `##` and has a namespace of its own. A request line is a method, a path with its query, and the code
 //! (and reason, if the answer is a Status that has one) with which a real kube-apiserver answers: it tells the reader what
 //! happens, and fails if that is not so. Then come headers, a body (indented by four spaces, sent as written) and captures,
-//! which name a part of the answer for later steps. `SETTLE PATH` asks again and again until the answer has the code and stays
-//! as it is. `WATCH w PATH` opens a watch in the background and `EVENTS w 2` reads two
+//! which name a part of the answer for later steps. `~ TEXT` says that the request is sent until the answer has this text:
+//! for what a server does in its own time. `SETTLE PATH` asks until the answer has the code and stays as it is. `WATCH w PATH` opens a watch in the background and `EVENTS w 2` reads two
 //! events from it. `${…}` is replaced: by a capture, or by what the module `expand` knows.
 
 use std::collections::HashSet;
@@ -55,6 +55,8 @@ pub struct Step {
     pub body: String,
     /// Names for parts of the answer.
     pub captures: Vec<Capture>,
+    /// What the answer is waited for to have.
+    pub awaited: Vec<String>,
     /// How a real server answers. None if nobody has asked it yet.
     pub expected: Option<Expected>,
 }
@@ -156,6 +158,8 @@ impl Scenario {
         } else if let Some(capture) = line.strip_prefix("> ") {
             let (name, path) = capture.split_once(" = ").ok_or(CaseProblem::Unreadable)?;
             step.captures.push(Capture { name: name.to_owned(), path: path.split('.').map(str::to_owned).collect() });
+        } else if let Some(text) = line.strip_prefix("~ ") {
+            step.awaited.push(text.to_owned());
         } else {
             let (name, value) = line.split_once(": ").ok_or(CaseProblem::Unreadable)?;
             step.headers.push((name.to_owned(), value.to_owned()));
@@ -187,7 +191,8 @@ impl Step {
     }
 
     fn new(line: usize, action: Action, expected: Option<Expected>) -> Self {
-        Self { line, action, headers: Vec::new(), body: String::new(), captures: Vec::new(), expected }
+        let (headers, body, captures, awaited) = (Vec::new(), String::new(), Vec::new(), Vec::new());
+        Self { line, action, headers, body, captures, awaited, expected }
     }
 
     /// The request line without the expected answer, for people.

@@ -26,6 +26,13 @@ use crate::target::Target;
 /// How many scenarios run at a time. Most of what they do is waiting for watches to end.
 const AT_A_TIME: usize = 16;
 
+/// The flag with which a real kube-controller-manager counts for quotas, and does nothing else.
+pub const CONTROLLERS: &str = "--controllers=resourcequota-controller";
+
+pub(crate) const CASES: &str = "cases";
+pub(crate) const QUOTAS: &str = "quotas";
+pub(crate) const LIFECYCLE: &str = "lifecycle";
+
 /// The scenarios of the case files.
 #[derive(Debug)]
 pub struct Suite {
@@ -51,17 +58,22 @@ pub struct Outcome {
 // === impl Suite ===
 
 impl Suite {
-    /// Reads the case files about single requests.
+    /// Reads the cases that need nothing but an API server.
     pub fn load() -> Result<Self, Error> {
-        Self::read("cases")
+        Self::load_from(CASES)
     }
 
-    /// Reads the case files about what controllers make of requests.
+    /// Reads the cases about quotas, which something counts after each write: the real server needs a kube-controller-manager.
+    pub fn quotas() -> Result<Self, Error> {
+        Self::load_from(QUOTAS)
+    }
+
+    /// Reads the cases about what controllers make of requests: the real server needs a kube-controller-manager.
     pub fn lifecycle() -> Result<Self, Error> {
-        Self::read("lifecycle")
+        Self::load_from(LIFECYCLE)
     }
 
-    fn read(folder: &str) -> Result<Self, Error> {
+    pub(crate) fn load_from(folder: &str) -> Result<Self, Error> {
         let mut scenarios = Vec::new();
         for path in case_files(folder)? {
             let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
@@ -190,6 +202,11 @@ impl fmt::Display for Outcome {
 /// The file that lists what is meant to differ between a real kube-apiserver and Bailiwick.
 pub fn accepted_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("differences.yaml")
+}
+
+/// The same for quotas.
+pub fn accepted_quotas_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("quotas/differences.yaml")
 }
 
 /// The same for what controllers do.

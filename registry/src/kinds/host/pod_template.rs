@@ -1,25 +1,26 @@
 //! PodTemplate: what a pod would be.
 //!
-//! There are no pods here, so that only what every pod has is filled in and checked: its containers and its policies.
+//! There are no pods here. What a pod does not say is filled in, and what most pods have is checked, in the words of
+//! Kubernetes; the rest (the sources of volumes, probes, hooks, security, affinity, tolerations, DNS, topology) is taken as it
+//! is.
 
 use bailiwick_machinery::metadata::{validate_annotations, validate_labels};
-use bailiwick_machinery::name::dns1123_label;
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
-use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, Scope};
+use bailiwick_machinery::{FieldErrors, FieldPath, NameRule, Object, Scope};
 use k8s_openapi::api::core::v1::PodTemplate;
 use serde_json::Value;
 
-use super::{at, edit, entries, invalid, list, text, text_of};
+use super::{at, edit, entries, list, text_of};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 
+mod container;
 mod defaults;
+mod pod_spec;
+mod resources;
 
 const TEMPLATE: &str = "template";
 const CONTAINERS: &str = "template.spec.containers";
-const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
-const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::host::<PodTemplate>(Scope::Namespaced, NameRule::DnsSubdomain)?;
@@ -67,46 +68,12 @@ impl Strategy for Rules {
         };
         validate_labels(texts("template.metadata.labels"), &path.child("labels"), errors);
         validate_annotations(texts("template.metadata.annotations"), &path.child("annotations"), errors);
-        check_spec(object, &path.child("spec"), errors);
+        let spec = at(object, "template.spec").unwrap_or(&Value::Null);
+        pod_spec::check(spec, &path.child("spec"), errors);
     }
 }
 
-fn check_spec(object: &Object, path: &FieldPath, errors: &mut FieldErrors) {
-    let containers = list(object, CONTAINERS);
-    if containers.is_empty() {
-        errors.push(FieldError::required(path.child("containers"), ""));
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for (index, container) in containers.iter().enumerate() {
-        check_container(container, &path.child("containers").index(index), &mut names, errors);
-    }
-    for (field, known) in [("restartPolicy", &RESTART_POLICIES[..]), ("dnsPolicy", &DNS_POLICIES[..])] {
-        let found = text(object, &format!("template.spec.{field}"));
-        if !known.contains(&found) {
-            errors.push(FieldError::not_supported(path.child(field), found, known));
-        }
-    }
-    if at(object, "template.spec.ephemeralContainers").is_some() {
-        let why = "ephemeral containers not allowed in pod template";
-        errors.push(FieldError::forbidden(path.child("ephemeralContainers"), why));
-    }
-}
-
-fn check_container<'c>(container: &'c Value, path: &FieldPath, names: &mut Vec<&'c str>, errors: &mut FieldErrors) {
-    let (name, image) = (text_of(container, "name"), text_of(container, "image"));
-    match name {
-        "" => errors.push(FieldError::required(path.child("name"), "")),
-        name => invalid(&path.child("name"), name, dns1123_label(name), errors),
-    }
-    if names.contains(&name) {
-        errors.push(FieldError::duplicate(path.child("name"), name));
-    }
-    names.push(name);
-    if image.is_empty() {
-        errors.push(FieldError::required(path.child("image"), ""));
-    }
-    let pull_policy = text_of(container, "imagePullPolicy");
-    if !PULL_POLICIES.contains(&pull_policy) {
-        errors.push(FieldError::not_supported(path.child("imagePullPolicy"), pull_policy, &PULL_POLICIES));
-    }
+/// The items of a list that may be absent.
+fn items<'v>(value: &'v Value, field: &str) -> &'v [Value] {
+    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

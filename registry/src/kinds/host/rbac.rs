@@ -3,23 +3,23 @@
 //! Whether someone may hand out what a role allows is not asked here: that takes more than the object.
 
 use async_trait::async_trait;
-use bailiwick_machinery::label::LabelSelector;
-use bailiwick_machinery::name::{dns1123_subdomain, path_segment};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, Scope};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use serde::{Deserialize, Serialize};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding, RoleRef};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{at, description, edit, invalid, list, text, text_of};
+use super::{at, description, edit, list, text, text_of};
 use crate::context::Ctx;
 use crate::error::Result;
 use crate::kind::{Kind, KindError};
+use crate::rbac::{
+    GROUP, validate_cluster_role, validate_cluster_role_binding, validate_role, validate_role_binding,
+    validate_same_role,
+};
 use crate::strategy::Strategy;
 
-const GROUP: &str = "rbac.authorization.k8s.io";
 const RULES: &str = "rules";
-const SELECTORS: &str = "aggregationRule.clusterRoleSelectors";
 const ROLE_REF: &str = "roleRef";
 const SUBJECTS: &str = "subjects";
 
@@ -95,11 +95,9 @@ impl Strategy for RoleRules {
     }
 
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
-        for (index, rule) in list(object, RULES).iter().enumerate() {
-            check_rule(rule, self.0, &FieldPath::new(RULES).index(index), errors);
-        }
-        if at(object, "aggregationRule").is_some_and(|rule| !rule.is_null()) && self.0 == Scope::Cluster {
-            check_selectors(object, errors);
+        match self.0 {
+            Scope::Namespaced => check(object, errors, validate_role),
+            Scope::Cluster => check(object, errors, validate_cluster_role),
         }
     }
 }
@@ -111,63 +109,8 @@ fn forget_empty_rules(object: &mut Object) {
     }
 }
 
-fn check_rule(rule: &Value, scope: Scope, path: &FieldPath, errors: &mut FieldErrors) {
-    let given = |field: &str| rule.get(field).and_then(Value::as_array).is_some_and(|values| !values.is_empty());
-    if !given("verbs") {
-        errors.push(FieldError::required(path.child("verbs"), "verbs must contain at least one value"));
-    }
-    if given("nonResourceURLs") {
-        let mut wrong = |why: &str| {
-            let found = rule.get("nonResourceURLs").cloned().unwrap_or_default();
-            errors.push(FieldError::invalid(path.child("nonResourceURLs"), found, why));
-        };
-        if scope == Scope::Namespaced {
-            wrong("namespaced rules cannot apply to non-resource URLs");
-        }
-        if ["apiGroups", "resources", "resourceNames"].into_iter().any(given) {
-            wrong("rules cannot apply to both regular resources and non-resource URLs");
-        }
-        return;
-    }
-    for (field, why) in [
-        ("apiGroups", "resource rules must supply at least one api group"),
-        ("resources", "resource rules must supply at least one resource"),
-    ] {
-        if !given(field) {
-            errors.push(FieldError::required(path.child(field), why));
-        }
-    }
-}
-
-fn check_selectors(object: &Object, errors: &mut FieldErrors) {
-    let path = FieldPath::new(SELECTORS);
-    let selectors = list(object, SELECTORS);
-    if selectors.is_empty() {
-        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-        errors.push(FieldError::required(path.clone(), why));
-    }
-    for (index, selector) in selectors.iter().enumerate() {
-        let path = path.index(index);
-        let Ok(selector) = LabelSelector::deserialize(selector) else { continue };
-        selector.validate(&path, errors);
-        if selector.to_selector().is_err() {
-            errors.push(FieldError::invalid(path, Value::Null, "invalid label selector."));
-        }
-    }
-}
-
 /// The rules of bindings, in a namespace or not.
 struct BindingRules(Scope);
-
-/// A reference to a role as Go prints it.
-#[derive(PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct RoleRef<'r> {
-    #[serde(rename = "APIGroup")]
-    api_group: &'r str,
-    kind: &'r str,
-    name: &'r str,
-}
 
 // === impl BindingRules ===
 
@@ -189,75 +132,24 @@ impl Strategy for BindingRules {
     }
 
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
-        let kinds: &[&str] = match self.0 {
-            Scope::Namespaced => &["Role", "ClusterRole"],
-            Scope::Cluster => &["ClusterRole"],
-        };
-        check_role_ref(&RoleRef::of(object), kinds, errors);
-        for (index, subject) in list(object, SUBJECTS).iter().enumerate() {
-            check_subject(subject, self.0, &FieldPath::new(SUBJECTS).index(index), errors);
+        match self.0 {
+            Scope::Namespaced => check(object, errors, validate_role_binding),
+            Scope::Cluster => check(object, errors, validate_cluster_role_binding),
         }
     }
 
     fn validate_update(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
-        let role = RoleRef::of(object);
-        if role != RoleRef::of(old) {
-            errors.push(FieldError::invalid_json(FieldPath::new(ROLE_REF), &role, "cannot change roleRef"));
+        let role = |object: &Object| RoleRef::deserialize(at(object, ROLE_REF).unwrap_or(&Value::Null)).ok();
+        if let (Some(new), Some(old)) = (role(object), role(old)) {
+            validate_same_role(&new, &old, errors);
         }
     }
 }
 
-// === impl RoleRef ===
-
-impl<'r> RoleRef<'r> {
-    fn of(object: &'r Object) -> Self {
-        Self {
-            api_group: text(object, "roleRef.apiGroup"),
-            kind: text(object, "roleRef.kind"),
-            name: text(object, "roleRef.name"),
-        }
-    }
-}
-
-fn check_role_ref(role: &RoleRef<'_>, kinds: &[&str], errors: &mut FieldErrors) {
-    let path = FieldPath::new(ROLE_REF);
-    if role.api_group != GROUP {
-        errors.push(FieldError::not_supported(path.child("apiGroup"), role.api_group, &[GROUP]));
-    }
-    if !kinds.contains(&role.kind) {
-        errors.push(FieldError::not_supported(path.child("kind"), role.kind, kinds));
-    }
-    match role.name {
-        "" => errors.push(FieldError::required(path.child("name"), "")),
-        name => invalid(&path.child("name"), name, path_segment(name), errors),
-    }
-}
-
-fn check_subject(subject: &Value, scope: Scope, path: &FieldPath, errors: &mut FieldErrors) {
-    let (name, group) = (text_of(subject, "name"), text_of(subject, "apiGroup"));
-    if name.is_empty() {
-        errors.push(FieldError::required(path.child("name"), ""));
-    }
-    match text_of(subject, "kind") {
-        "ServiceAccount" => {
-            if !name.is_empty() {
-                invalid(&path.child("name"), name, dns1123_subdomain(name), errors);
-            }
-            if !group.is_empty() {
-                errors.push(FieldError::not_supported(path.child("apiGroup"), group, &[""]));
-            }
-            if scope == Scope::Cluster && text_of(subject, "namespace").is_empty() {
-                errors.push(FieldError::required(path.child("namespace"), ""));
-            }
-        }
-        "User" | "Group" => {
-            if group != GROUP {
-                errors.push(FieldError::not_supported(path.child("apiGroup"), group, &[GROUP]));
-            }
-        }
-        other => {
-            let kinds = ["ServiceAccount", "User", "Group"];
-            errors.push(FieldError::not_supported(path.child("kind"), other, &kinds));
-        }
+/// Checks an object as what it is. One that was accepted has the form of its type.
+fn check<T: for<'de> Deserialize<'de>>(object: &Object, errors: &mut FieldErrors, validate: fn(&T, &mut FieldErrors)) {
+    match T::deserialize(object.as_value()) {
+        Ok(typed) => validate(&typed, errors),
+        Err(error) => errors.push(FieldError::invalid(FieldPath::root(), Value::Null, error.to_string())),
     }
 }

@@ -11,7 +11,14 @@ use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 use crate::update::Part;
 
+mod counted;
+mod enforce;
+mod ledger;
 mod scopes;
+mod status;
+
+pub use enforce::QuotaEnforcement;
+pub use status::keep_quota_status;
 
 const HARD: &str = "spec.hard";
 const REQUEST: &str = "Request represents a minimum amount of cpu/memory that a container may consume.";

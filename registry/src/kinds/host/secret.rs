@@ -8,9 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
+use self::tls_pair::pair_warning;
 use super::{description, edit, entries, invalid, text};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
+
+mod tls_pair;
 
 /// How many bytes all values may have together.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -22,6 +25,7 @@ const IMMUTABLE: &str = "immutable";
 const OPAQUE: &str = "Opaque";
 const TLS: &str = "kubernetes.io/tls";
 const TLS_CERTIFICATE: &str = "tls.crt";
+const TLS_KEY: &str = "tls.key";
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 pub(super) fn kind() -> Result<Kind, KindError> {
@@ -84,16 +88,13 @@ impl Strategy for Rules {
         }
     }
 
-    /// Whether a certificate fits its key is not looked at, only whether it can be one.
     fn warnings(&self, object: &Object, _: Option<&Object>) -> Vec<String> {
-        let is_pem = |value: &Value| decoded(value).windows(11).any(|window| window == b"-----BEGIN ");
-        let certificate = entries(object, DATA).find(|(key, _)| *key == TLS_CERTIFICATE);
-        match certificate {
-            Some((_, value)) if text(object, TYPE) == TLS && !is_pem(value) => {
-                vec!["tls: failed to find any PEM data in certificate input".to_owned()]
-            }
-            _ => Vec::new(),
+        if text(object, TYPE) != TLS {
+            return Vec::new();
         }
+        let found = |key: &str| entries(object, DATA).find(|(found, _)| *found == key).map(|(_, value)| decoded(value));
+        let warning = pair_warning(&found(TLS_CERTIFICATE).unwrap_or_default(), &found(TLS_KEY).unwrap_or_default());
+        warning.into_iter().collect()
     }
 }
 
@@ -123,7 +124,7 @@ fn check_type(object: &Object, errors: &mut FieldErrors) {
             }
         }
         TLS => {
-            let absent = [TLS_CERTIFICATE, "tls.key"].into_iter().filter(|key| value(key).is_none());
+            let absent = [TLS_CERTIFICATE, TLS_KEY].into_iter().filter(|key| value(key).is_none());
             errors.extend(absent.map(required));
         }
         _ => {}

@@ -16,6 +16,7 @@ Content-Type: application/json
 WATCH w /path -> 200
 EVENTS w 3
 GET /path -> ?
+~ \"used\":{\"pods\":
 ";
 
 #[test]
@@ -34,6 +35,7 @@ fn a_case_file_is_a_list_of_conversations() {
     assert_eq!(actions, ["WATCH w /path", "EVENTS w 3", "GET /path"]);
     assert_eq!(second.steps[0].expected, Some(Expected { code: 200, reason: None }));
     assert_eq!(second.steps[2].expected, None);
+    assert_eq!(second.steps[2].awaited, ["\"used\":{\"pods\":"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::super::{at, entries, list, text_of, texts};
 use super::{HARD, is_standard};
 
 pub(super) const SCOPES: &str = "spec.scopes";
-const SELECTOR: &str = "spec.scopeSelector";
+pub(super) const SELECTOR: &str = "spec.scopeSelector";
 
 const BEST_EFFORT: &str = "BestEffort";
 const NOT_BEST_EFFORT: &str = "NotBestEffort";
