@@ -34,6 +34,13 @@ fn is_only_metadata(required: &Value) -> bool {
 
 fn add_facts(message: &'static Message, json: &mut Value) {
     let Value::Object(keywords) = json else { return };
+    if message.is_recursive() {
+        // A structural schema has an end, so of a schema it says only that it is an object.
+        keywords.retain(|name, _| name == "description");
+        keywords.insert("type".to_owned(), "object".into());
+        keywords.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
+        return;
+    }
     if message.is_atomic() {
         keywords.insert("x-kubernetes-map-type".to_owned(), MapType::Atomic.name().into());
     }
