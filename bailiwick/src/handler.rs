@@ -11,7 +11,9 @@ use bailiwick_apiserver::{
 };
 use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
-use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
+use bailiwick_registry::{
+    AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry, definitions,
+};
 use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +52,8 @@ pub(crate) enum HandlerError {
     Store(#[from] bailiwick_storage::Error),
     #[error("the roles cannot be read or made")]
     Roles(#[source] bailiwick_registry::Error),
+    #[error("the definitions of custom resources cannot be read")]
+    Definitions(#[source] bailiwick_registry::Error),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -73,6 +77,7 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let registry = Arc::new(registry.with_admission(guard));
     parts.service_accounts.look_in(registry.clone());
+    definitions::follow(&registry).await.map_err(HandlerError::Definitions)?;
     follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
     bootstrap(&registry).await.map_err(HandlerError::Roles)?;
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(

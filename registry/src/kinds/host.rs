@@ -5,6 +5,7 @@
 //! which of its habits differ from most.
 
 mod config_map;
+mod custom_resource_definition;
 mod event;
 mod lease;
 mod namespace;
@@ -26,6 +27,7 @@ pub use namespace_lifecycle::NamespaceLifecycle;
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [
         config_map::kind(),
+        custom_resource_definition::kind(),
         event::kind(),
         lease::kind(),
         namespace::kind(),

@@ -1,5 +1,7 @@
 //! Organization: administrators, members, and the groups they form.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bailiwick_api::{OrgGroupName, Organization};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, Scope};
@@ -8,9 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::name;
 use crate::error::{Error, Result};
-use crate::kind::{Kind, KindError, ServedKind};
+use crate::kind::{Kind, KindError};
 use crate::read::{ListRequest, encoded};
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 use crate::subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 use crate::update::{Part, Update};
 
@@ -27,7 +30,7 @@ struct Groups;
 
 impl Groups {
     /// The kind of the groups, in the version of the request.
-    fn groups<'c>(call: &SubresourceCall<'c>) -> Result<&'c ServedKind> {
+    fn groups(call: &SubresourceCall<'_>) -> Result<Arc<ServedKind>> {
         let resource = || bailiwick_machinery::GroupResource::new(call.group_version.group.clone(), "orggroups");
         let found = call.registry.find(call.group_version, "orggroups");
         found.ok_or_else(|| Error::NotSupported { resource: resource(), action: "groups" })
@@ -48,7 +51,7 @@ impl Groups {
     /// Refuses what is said of an organization that does not exist.
     async fn check_parent(call: &SubresourceCall<'_>) -> Result<()> {
         let Some(parent) = call.registry.find(call.group_version, "organizations") else { return Ok(()) };
-        call.registry.get(parent, "", call.name, At::Latest).await.map(|_| ())
+        call.registry.get(&parent, "", call.name, At::Latest).await.map(|_| ())
     }
 }
 
@@ -72,7 +75,7 @@ impl Subresource for Groups {
 
     async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
         Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         let selection = Selection::everything(kind);
         let request = ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
         let list = call.registry.list(kind, &request).await?;
@@ -94,7 +97,7 @@ impl Subresource for Groups {
 
     async fn create(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
         Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         Self::check_name(&call, kind, &body.object)?;
         let accepted = kind.accept(body.object, &body.options)?;
         let written = call.registry.create(call.ctx, kind, accepted, &body.options).await?;
@@ -103,7 +106,7 @@ impl Subresource for Groups {
 
     async fn update(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
         Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         Self::check_name(&call, kind, &body.object)?;
         let name = body.object.metadata().name().to_owned();
         let change = |_: &Object| kind.accept(body.object.clone(), &body.options);

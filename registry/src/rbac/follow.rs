@@ -15,9 +15,9 @@ use super::GROUP;
 use super::live::LivePolicy;
 use super::policy::{PolicyChange, PolicyKey, PolicyKind, PolicyObject};
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 use crate::watch::{ObjectWatch, WatchFrom};
 
 /// How long to wait before a kind is followed again whose watch has failed.
@@ -30,7 +30,7 @@ const PLURALS: [&str; 4] = ["roles", "rolebindings", "clusterroles", "clusterrol
 struct Follower {
     registry: Arc<Registry>,
     policy: Arc<LivePolicy>,
-    kind: ServedKind,
+    kind: Arc<ServedKind>,
     plural: &'static str,
     /// What the policy has of this kind: where, and what it is called.
     known: BTreeMap<(String, String), ()>,
@@ -44,7 +44,7 @@ struct Follower {
 pub async fn follow(registry: &Arc<Registry>, policy: &Arc<LivePolicy>) -> Result<()> {
     for plural in PLURALS {
         let version = GroupVersion::new(GROUP, "v1");
-        let Some(kind) = registry.find(&version, plural).cloned() else { continue };
+        let Some(kind) = registry.find(&version, plural) else { continue };
         let (through_tx, through_rx) = watch::channel(0);
         let group_kind = kind.group_kind();
         let (registry, policy) = (registry.clone(), policy.clone());
