@@ -1,11 +1,14 @@
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::table::{Headers, IncludeObject, TableOptions};
 use crate::{
-    FieldError, FieldErrors, NameRule, Object, Scope, validate_object_metadata, validate_object_metadata_update,
+    FieldError, FieldErrors, MetaVersion, NameRule, Object, Scope, go, validate_object_metadata,
+    validate_object_metadata_update,
 };
 
 /// What upstream says: type, field and message.
@@ -121,6 +124,48 @@ fn what_is_left_out_is_what_upstream_makes_of_it() {
         let upstream = Definition::from_object(&Object::try_from(result).unwrap()).unwrap();
         assert_eq!(Definition::from_object(&object).unwrap(), upstream);
     }
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    object: Option<Value>,
+    path: String,
+    #[serde(rename = "type")]
+    column_type: String,
+    #[serde(default)]
+    error: bool,
+    cell: Value,
+}
+
+#[test]
+fn columns_show_what_upstream_shows() {
+    let recorded: Vec<Shown> = serde_json::from_str(include_str!("../../../tests/data/go/crd-tables.json")).unwrap();
+    let object = Object::try_from(recorded[0].object.clone().unwrap()).unwrap();
+    let options = TableOptions {
+        now: SystemTime::UNIX_EPOCH,
+        version: MetaVersion::V1,
+        include: IncludeObject::None,
+        headers: Headers::Omitted,
+    };
+    let mut differences = Vec::new();
+    for shown in &recorded {
+        let column = PrinterColumn {
+            name: "C".to_owned(),
+            column_type: shown.column_type.clone(),
+            json_path: shown.path.clone(),
+            ..PrinterColumn::default()
+        };
+        let row = columns(&[column]).row(&object, &options).cells;
+        let same = match shown.error {
+            true => row.len() == 1,
+            false => row.get(1).is_some_and(|cell| go::json(cell) == go::json(&shown.cell)),
+        };
+        if !same {
+            differences.push(format!("{} {}: {:?} for {}", shown.path, shown.column_type, row.get(1), shown.cell));
+        }
+    }
+    // A processor of another make says something else than Go's conversion of what is too large.
+    assert_eq!(differences, [".spec.huge integer: Some(Number(9223372036854775807)) for -9223372036854775808"]);
 }
 
 /// Why an answer differs from upstream's.

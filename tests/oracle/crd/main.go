@@ -1,13 +1,17 @@
 // Crd records what Kubernetes makes of definitions of custom resources: the values of what they leave out, and what it
-// calls wrong with them when they are created and updated.
+// calls wrong with them when they are created and updated; what it tells of their kinds in documents, and what it shows
+// of their objects in tables.
 //
-//	go run ./crd > ../data/go/crd.json
+//	go run ./crd rules > ../data/go/crd.json
+//	go run ./crd documents > ../data/go/crd-documents.json
+//	go run ./crd tables > ../data/go/crd-tables.json
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"sort"
 	"strconv"
 	"strings"
@@ -51,6 +55,17 @@ type recording struct {
 }
 
 func main() {
+	switch os.Args[1] {
+	case "rules":
+		rulesOfDefinitions()
+	case "documents":
+		printLines(documents())
+	case "tables":
+		printLines(tables())
+	}
+}
+
+func rulesOfDefinitions() {
 	out := recording{Bases: map[string]json.RawMessage{}}
 	for name, text := range bases {
 		out.Bases[name] = compact(text)
@@ -92,6 +107,14 @@ func print(out recording) {
 		fmt.Printf("%s%s\n", encode(entry), comma(i, len(out.Records)))
 	}
 	fmt.Println(`]}`)
+}
+
+func printLines[T any](entries []T) {
+	fmt.Println("[")
+	for i, entry := range entries {
+		fmt.Printf("%s%s\n", encode(entry), comma(i, len(entries)))
+	}
+	fmt.Println("]")
 }
 
 func comma(i, length int) string {
