@@ -10,11 +10,9 @@
 //! objects to be gone, and none are made meanwhile.
 
 mod cleanup;
-mod columns;
 mod conditions;
 mod follow;
 mod guard;
-mod json_path;
 mod load;
 mod made;
 mod names;

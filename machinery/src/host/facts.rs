@@ -13,7 +13,7 @@ use crate::schema::{ListType, MapType, Schema};
 impl HostType {
     /// The schema of a Rust type of this kind, with the facts of the table.
     pub fn schema<T: JsonSchema>(self) -> Result<Schema, FieldErrors> {
-        Schema::from_type_with::<T>(|json| {
+        Schema::from_type_with::<T>(&recursive_fields(self.message), |json| {
             add_facts(self.message, json);
             // Metadata has rules of its own, whatever the kind.
             if let Some(metadata) = json.pointer_mut("/properties/metadata") {
@@ -27,6 +27,17 @@ impl HostType {
     }
 }
 
+/// The names of fields whose messages contain themselves.
+fn recursive_fields(message: &'static Message) -> Vec<&'static str> {
+    let below = message.fields().iter().filter_map(|field| Some((field, field.message()?)));
+    below
+        .flat_map(|(field, message)| match message.is_recursive() {
+            true => vec![field.name],
+            false => recursive_fields(message),
+        })
+        .collect()
+}
+
 /// Rust's types cannot do without it; Kubernetes can.
 fn is_only_metadata(required: &Value) -> bool {
     *required == json!(["metadata"])
@@ -34,13 +45,6 @@ fn is_only_metadata(required: &Value) -> bool {
 
 fn add_facts(message: &'static Message, json: &mut Value) {
     let Value::Object(keywords) = json else { return };
-    if message.is_recursive() {
-        // A structural schema has an end, so of a schema it says only that it is an object.
-        keywords.retain(|name, _| name == "description");
-        keywords.insert("type".to_owned(), "object".into());
-        keywords.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
-        return;
-    }
     if message.is_atomic() {
         keywords.insert("x-kubernetes-map-type".to_owned(), MapType::Atomic.name().into());
     }

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use bailiwick_machinery::crd::{Definition as Defined, Names as DefinedNames, Version as DefinedVersion};
+use bailiwick_machinery::crd::{self, Definition as Defined, Names as DefinedNames, Version as DefinedVersion};
 use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Object, Scope, encode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::columns::columns;
 use crate::kind::{Definition, Difference, Kind, KindError, Names, SelectableField, Version};
 
 /// Why a definition is no kind. What was accepted once can be served, so this is damage, or the work of another program.
@@ -70,7 +69,7 @@ fn version(group: &str, version: &DefinedVersion) -> Result<Version, NotServed> 
     Ok(Version {
         group_version: GroupVersion::new(group.to_owned(), version.name.clone()),
         schema,
-        columns: columns(&version.additional_printer_columns),
+        columns: crd::columns(&version.additional_printer_columns),
         selectable: selectable.map(|field| SelectableField::new(field.json_path.trim_start_matches('.'))).collect(),
     })
 }
