@@ -4,6 +4,7 @@
 //! there: a conversion webhook is refused, rules in CEL are kept but not compiled, and a schema is always structural,
 //! because nothing else can be served.
 
+mod accept;
 mod approval;
 mod columns;
 mod definition;
@@ -12,7 +13,9 @@ mod names;
 mod shared;
 mod validate;
 mod version;
+mod warnings;
 
+pub use accept::{AcceptedNames, TakenNames, accept_names, set_condition};
 pub use approval::{Approval, is_protected_group};
 pub use columns::columns;
 pub use definition::{
@@ -21,6 +24,7 @@ pub use definition::{
 };
 pub use json_path::{JsonPath, JsonPathError, MAX_VALUES};
 pub use validate::{MAX_SELECTABLE_FIELDS, validate, validate_status_update, validate_update};
+pub use warnings::warnings;
 
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,7 @@ use pattern::Pattern;
 pub use default::{default, drop_nulls};
 pub use definition::{
     NotSelectable, SelectableField, StatusSubresource, check_definition, has_defaults, rules_in_cel, selectable_field,
+    unrecognized_formats,
 };
 pub use embedded::{coerce_embedded, visit_embedded};
 pub(crate) use format::is_absolute_url;

@@ -168,6 +168,77 @@ fn columns_show_what_upstream_shows() {
     assert_eq!(differences, [".spec.huge integer: Some(Number(9223372036854775807)) for -9223372036854775808"]);
 }
 
+#[derive(Deserialize)]
+struct Named {
+    wanted: Names,
+    status: DefinitionStatus,
+    others: Vec<Names>,
+    result: Option<Value>,
+}
+
+#[test]
+fn names_go_to_whom_upstream_grants_them() {
+    let recorded: Vec<Named> = serde_json::from_str(include_str!("../../../tests/data/go/crd-names.json")).unwrap();
+    let mut refused = 0;
+    for Named { wanted, status, others, result } in recorded {
+        let definition = Definition {
+            spec: DefinitionSpec { group: "example.dev".to_owned(), names: wanted, ..DefinitionSpec::default() },
+            status,
+            ..Definition::default()
+        };
+        let mut taken = TakenNames::default();
+        others.iter().chain([&definition.status.accepted_names]).for_each(|names| taken.add(names));
+        let Some(accepted) = accept_names(&definition, &taken) else {
+            assert_eq!(result, None);
+            continue;
+        };
+        refused += usize::from(accepted.accepted.status == "False");
+        let mut conditions = definition.status.conditions.clone();
+        set_condition(&mut conditions, accepted.accepted, "now");
+        set_condition(&mut conditions, accepted.established, "now");
+        conditions.iter_mut().for_each(|condition| condition.last_transition_time = None);
+        let result = result.expect("something becomes of it");
+        assert_eq!(serde_json::to_value(conditions).unwrap(), result["conditions"], "{:?}", taken);
+        assert_eq!(serde_json::to_value(accepted.names).unwrap(), result["acceptedNames"], "{:?}", taken);
+    }
+    assert!(refused > 10, "only {refused} were refused");
+}
+
+#[test]
+fn a_condition_is_as_old_as_its_status() {
+    let mut conditions = Vec::new();
+    set_condition(&mut conditions, Condition::established(), "1");
+    set_condition(&mut conditions, Condition { reason: "Other".to_owned(), ..Condition::established() }, "2");
+    assert_eq!(conditions[0].last_transition_time.as_deref(), Some("1"));
+    assert_eq!(conditions[0].reason, "Other");
+    set_condition(&mut conditions, Condition { status: "False".to_owned(), ..Condition::established() }, "3");
+    assert_eq!(conditions[0].last_transition_time.as_deref(), Some("3"));
+    assert_eq!(conditions.len(), 1);
+}
+
+#[test]
+fn what_is_not_done_is_told() {
+    let bases = recording().bases;
+    let definition = |at: &str, value: Value| {
+        let change = Change { at: at.to_owned(), value: Some(value) };
+        let changed = Changed { base: "rich".to_owned(), changes: vec![change] };
+        Definition::from_object(&changed.object(&bases)).unwrap()
+    };
+    let at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/x";
+    let new = definition(
+        at,
+        json!({"type": "object", "format": "strange", "additionalProperties": {"type": "array", "items":
+            {"type": "string", "x-kubernetes-validations": [{"rule": "true"}]}}}),
+    );
+    let scale = "spec.versions[0].subresources.scale: this subresource is kept, but not served by this server";
+    let rules = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[x].additionalProperties.items\
+                 .x-kubernetes-validations: rules in CEL are kept, but not enforced by this server";
+    assert_eq!(warnings(&new, None), ["unrecognized format \"strange\"", rules, scale]);
+    assert_eq!(warnings(&new, Some(&new)), [rules, scale]);
+    let plain = definition(at, json!({"type": "integer", "format": "int64"}));
+    assert_eq!(warnings(&plain, None), [scale]);
+}
+
 /// Why an answer differs from upstream's.
 struct Difference {
     reason: &'static str,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::checked_defaults::{self, Unknown};
 use super::field_path::{Brackets, Target, resolve};
+use super::format::Format;
 use super::go_form::{GoForm, set_fields};
 use super::props::Props;
 use super::written::{self, Known};
@@ -139,6 +140,28 @@ pub fn rules_in_cel(json: &Map<String, Value>, path: &FieldPath) -> Vec<FieldPat
     places
 }
 
+/// The formats in a schema that are not checked, in the order of their places.
+pub fn unrecognized_formats(json: &Map<String, Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    let schema = Props::new(json);
+    if !schema.is_deeper_than(MAX_DEPTH) {
+        schema.find(&mut |schema| {
+            let format = schema.text("format");
+            let recognized = match schema.kind() {
+                "" | "string" => Format::of(format).is_some(),
+                "integer" => matches!(format, "int32" | "int64"),
+                "number" => matches!(format, "float" | "double"),
+                _ => false,
+            };
+            if !format.is_empty() && !recognized {
+                found.push(format.to_owned());
+            }
+            None::<()>
+        });
+    }
+    found
+}
+
 /// The field that a path names, if objects can be selected by it.
 pub fn selectable_field(json: &Map<String, Value>, path: &str) -> Result<SelectableField, NotSelectable> {
     let Target { names, path, schema } = resolve(path, Props::new(json), Brackets::Forbidden)
@@ -209,14 +232,7 @@ fn first_unsupported(schema: Props<'_>) -> Option<String> {
         let listed = schema.get("items").and_then(Value::as_array).is_some_and(|items| !items.is_empty());
         listed.then(|| "OpenAPIV3Schema 'items' must be a schema, but is an array".to_owned())
     };
-    let first = std::cell::RefCell::new(None);
-    schema.any(&|schema| {
-        let detail = found(schema);
-        let stop = detail.is_some();
-        *first.borrow_mut() = detail;
-        stop
-    });
-    first.into_inner()
+    schema.find(&mut |schema| found(schema))
 }
 
 fn defaults(json: &Map<String, Value>, known: Known, path: &FieldPath, errors: &mut FieldErrors) {

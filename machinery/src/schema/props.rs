@@ -136,6 +136,11 @@ impl<'j> Props<'j> {
         wanted(self) || self.inner().any(|props| props.any(wanted))
     }
 
+    /// The first that is found in this schema or in one inside it.
+    pub(super) fn find<T>(self, look: &mut dyn FnMut(Self) -> Option<T>) -> Option<T> {
+        look(self).or_else(|| self.inner().find_map(|props| props.find(look)))
+    }
+
     /// Whether schemas are nested more than `levels` deep. It looks no deeper than that.
     pub(super) fn is_deeper_than(self, levels: usize) -> bool {
         match levels.checked_sub(1) {

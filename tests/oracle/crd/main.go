@@ -1,9 +1,10 @@
 // Crd records what Kubernetes makes of definitions of custom resources: the values of what they leave out, and what it
 // calls wrong with them when they are created and updated; what it tells of their kinds in documents, and what it shows
-// of their objects in tables.
+// of their objects in tables; and what becomes of the names they want.
 //
 //	go run ./crd rules > ../data/go/crd.json
 //	go run ./crd documents > ../data/go/crd-documents.json
+//	go run ./crd names > ../data/go/crd-names.json
 //	go run ./crd tables > ../data/go/crd-tables.json
 package main
 
@@ -60,6 +61,8 @@ func main() {
 		rulesOfDefinitions()
 	case "documents":
 		printLines(documents())
+	case "names":
+		printLines(names())
 	case "tables":
 		printLines(tables())
 	}
