@@ -1,5 +1,5 @@
-//! OpenAPI: what is served, told to programs that know OpenAPI. The documents are made and encoded once; an answer is a
-//! look-up.
+//! OpenAPI: what is served, told to programs that know OpenAPI. The documents are made when someone asks for them first, and
+//! anew only if kinds that they tell of have changed; otherwise an answer is a look-up.
 //!
 //! ```text
 //! /openapi/v3                             where the documents are, with their hashes
@@ -14,13 +14,16 @@
 //! Version 2 is there in protobuf too, which is how kubectl asks for it; version 3 in JSON only.
 
 mod resources;
+mod versions;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use arc_swap::ArcSwap;
 use bailiwick_machinery::media::{self, MediaType, NotAcceptable};
-use bailiwick_machinery::openapi::{Info, root, v2, v3};
-use bailiwick_machinery::{GroupVersion, encode, proto};
-use bailiwick_registry::ServedKind;
+use bailiwick_machinery::openapi::{Info, v2};
+use bailiwick_machinery::{encode, proto};
+use bailiwick_registry::{Registry, ServedKinds};
 use bytes::Bytes;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, VARY,
@@ -29,6 +32,7 @@ use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha512};
 
+use self::versions::Versions;
 use crate::discovery::not_acceptable;
 use crate::form::{accepts_gzip, text};
 use crate::query::Query;
@@ -46,10 +50,20 @@ const INFO: Info<'_> = Info { title: "Bailiwick", version: concat!("v", env!("CA
 /// What a hash names never changes, so it can be kept for a year, which is forever.
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// All documents of OpenAPI.
+/// Tells of all kinds there are.
 pub(crate) struct OpenApi {
-    /// By path, without a slash at the end.
-    by_path: HashMap<String, Document>,
+    registry: Arc<Registry>,
+    told: ArcSwap<Told>,
+    /// Held while documents are taken over, so that none is made twice.
+    telling: Mutex<()>,
+}
+
+/// All documents of OpenAPI, as of one moment.
+struct Told {
+    kinds: Arc<ServedKinds>,
+    versions: Versions,
+    index: OnceLock<Document>,
+    everything: OnceLock<Document>,
 }
 
 /// A document in all its forms, the usual one first.
@@ -76,32 +90,67 @@ const PROTOBUF: &[&str] = &[
 
 impl OpenApi {
     /// Tells of all kinds there are.
-    pub(crate) fn new(served: &[ServedKind]) -> Self {
-        let resources = resources::resources(served);
-        let mut by_path = HashMap::new();
-        let mut roots = BTreeMap::new();
-        let versions: BTreeSet<&GroupVersion> = served.iter().map(|kind| &kind.version().group_version).collect();
-        for version in versions {
-            let key = root(version);
-            let document = Document::new(&v3(INFO, version, &resources));
-            let url = format!("{ROOT}/{key}?hash={}", document.hash());
-            by_path.insert(format!("{ROOT}/{key}"), document);
-            roots.insert(key, json!({ "serverRelativeURL": url }));
-        }
-        by_path.insert(ROOT.to_owned(), Document::new(&json!({ "paths": roots })));
-        let everything = v2(INFO, &resources);
-        let protobuf = Form::new(PROTOBUF, proto::openapi_v2(&everything));
-        by_path.insert(V2.to_owned(), Document::new(&everything).with(protobuf));
-        Self { by_path }
+    pub(crate) fn new(registry: Arc<Registry>) -> Self {
+        let kinds = registry.kinds();
+        let told = ArcSwap::from_pointee(Told::new(kinds.clone(), Versions::new(&kinds)));
+        Self { registry, told, telling: Mutex::default() }
     }
 
     /// The answer to a GET; `None` if there is no document at the path.
     pub(crate) fn answer(&self, path: &str, query: &Query, headers: &HeaderMap) -> Option<Response<Bytes>> {
-        let document = self.by_path.get(path.strip_suffix('/').unwrap_or(path))?;
-        Some(match document.form(text(headers, ACCEPT)) {
+        let path = path.strip_suffix('/').unwrap_or(path);
+        if !path.starts_with("/openapi/") {
+            return None;
+        }
+        let told = self.told();
+        let answer = |document: &Document| match document.form(text(headers, ACCEPT)) {
             Ok(form) => form.answer(query.first("hash"), headers),
             Err(error) => not_acceptable(&error),
-        })
+        };
+        match path {
+            ROOT => Some(answer(told.index.get_or_init(|| told.index()))),
+            V2 => Some(answer(told.everything.get_or_init(|| told.everything()))),
+            _ => told.versions.document(&told.kinds, path.strip_prefix(ROOT)?.strip_prefix('/')?).map(|it| answer(&it)),
+        }
+    }
+
+    fn told(&self) -> Arc<Told> {
+        let (kinds, told) = (self.registry.kinds(), self.told.load_full());
+        if Arc::ptr_eq(&kinds, &told.kinds) {
+            return told;
+        }
+        let _telling = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
+        let (kinds, told) = (self.registry.kinds(), self.told.load_full());
+        if Arc::ptr_eq(&kinds, &told.kinds) {
+            return told;
+        }
+        let told = Arc::new(Told::new(kinds.clone(), told.versions.follow(&kinds)));
+        self.told.store(told.clone());
+        told
+    }
+}
+
+// === impl Told ===
+
+impl Told {
+    fn new(kinds: Arc<ServedKinds>, versions: Versions) -> Self {
+        Self { kinds, versions, index: OnceLock::new(), everything: OnceLock::new() }
+    }
+
+    /// Where the documents of all versions are.
+    fn index(&self) -> Document {
+        let place = |(key, hash): (&str, String)| {
+            (key.to_owned(), json!({ "serverRelativeURL": format!("{ROOT}/{key}?hash={hash}") }))
+        };
+        let places: BTreeMap<String, Value> = self.versions.hashes(&self.kinds).map(place).collect();
+        Document::new(&json!({ "paths": places }))
+    }
+
+    /// The document of version 2.
+    fn everything(&self) -> Document {
+        let everything = v2(INFO, &resources::resources(self.kinds.served()));
+        let protobuf = Form::new(PROTOBUF, proto::openapi_v2(&everything));
+        Document::new(&everything).with(protobuf)
     }
 }
 
@@ -110,6 +159,11 @@ impl OpenApi {
 impl Document {
     fn new(document: &Value) -> Self {
         Self(vec![Form::new(JSON, encode::to_json(document))])
+    }
+
+    /// A document that is known by the hash of what it is made of.
+    fn hashed(document: &Value, hash: String) -> Self {
+        Self(vec![Form { hash, ..Form::new(JSON, encode::to_json(document)) }])
     }
 
     fn with(mut self, form: Form) -> Self {
@@ -135,9 +189,7 @@ impl Document {
 impl Form {
     fn new(media_types: &'static [&'static str], plain: Vec<u8>) -> Self {
         let plain = Bytes::from(plain);
-        let digest = Sha512::digest(&plain);
-        let hash = digest.iter().map(|byte| format!("{byte:02X}")).collect();
-        Self { media_types, gzip: respond::gzip(plain.clone()), plain, hash }
+        Self { media_types, gzip: respond::gzip(plain.clone()), hash: hash(&plain), plain }
     }
 
     fn answer(&self, wanted_hash: Option<&str>, headers: &HeaderMap) -> Response<Bytes> {
@@ -175,4 +227,8 @@ impl Form {
             etag == "*" || hash == self.hash
         })
     }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha512::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect()
 }

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use bailiwick_machinery::apply::manager_name;
 use bailiwick_machinery::{GroupVersion, Reason, Scope, Status};
 use bailiwick_registry::{
-    Authorizer, Ctx, Error, Part, Registry, ServedKind, Subresource, SubresourceVerb, Tracking, User, Virtual,
-    VirtualVerb,
+    Authorizer, Ctx, Error, Part, Registry, ServedKind, ServedKinds, Subresource, SubresourceVerb, Tracking, User,
+    Virtual, VirtualVerb,
 };
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -66,12 +66,12 @@ pub(crate) enum Target<'c> {
 }
 
 /// The kind and the part of it that a path names; none if there is no such thing.
-pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'r ServedKind, Target<'r>)> {
+pub(crate) fn find<'r>(kinds: &'r ServedKinds, info: &RequestInfo) -> Option<(&'r ServedKind, Target<'r>)> {
     let (group, version) = (info.api_group().to_owned(), info.api_version().to_owned());
     if group.is_empty() != (info.api_prefix() == "api") || !info.is_canonical() {
         return None;
     }
-    let kind = registry.find(&GroupVersion::new(group, version), info.resource())?;
+    let kind = kinds.find(&GroupVersion::new(group, version), info.resource())?;
     let maker = kind.kind().maker();
     let offers = |verb| maker.is_none_or(|maker| maker.verbs().contains(&verb));
     // What has no objects to be named or listed has no paths for that.
@@ -101,10 +101,10 @@ pub(crate) fn find<'r>(registry: &'r Registry, info: &RequestInfo) -> Option<(&'
 }
 
 /// The answer where a path names nothing. Groups of Kubernetes' own say so as objects, others as text.
-pub(crate) fn not_found(registry: &Registry, info: &RequestInfo) -> Answer {
+pub(crate) fn not_found(kinds: &ServedKinds, info: &RequestInfo) -> Answer {
     let (group, version) = (info.api_group(), info.api_version());
     let is_named = |kind: &ServedKind| kind.gvk().group == group && kind.gvk().version == version;
-    if !registry.served().iter().any(|kind| kind.host_type().is_some() && is_named(kind)) {
+    if !kinds.served().iter().any(|kind| kind.host_type().is_some() && is_named(kind)) {
         return Ok(respond::page_not_found());
     }
     Err(Box::new(Status::new(Reason::NotFound, "the server could not find the requested resource")))

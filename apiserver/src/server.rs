@@ -125,7 +125,7 @@ impl Default for ServerOptions {
 impl Server {
     /// A server of what the registry holds.
     pub fn new(parts: ServerParts, options: &ServerOptions) -> Self {
-        let requests = Arc::new(RequestMetrics::new(&parts.registry));
+        let requests = Arc::new(RequestMetrics::new(parts.registry.clone()));
         let auditor = |audit| Arc::new(Auditor::new(audit, parts.metrics.clone(), parts.clock.clone()));
         let watches = Watches {
             shutdown: parts.shutdown,
@@ -135,8 +135,8 @@ impl Server {
             metrics: requests.clone(),
         };
         Self {
-            discovery: Discovery::new(&parts.registry),
-            openapi: OpenApi::new(parts.registry.served()),
+            discovery: Discovery::new(parts.registry.clone()),
+            openapi: OpenApi::new(parts.registry.clone()),
             openid: None,
             memberships: None,
             health: parts.health,
@@ -260,7 +260,8 @@ impl Server {
     /// What carries secrets is not written down beyond its metadata.
     fn begin_trail(&self, arrival: &Arrival<'_>) -> Option<Box<Trail>> {
         let auditor = self.audit.as_ref()?;
-        let is_secret = match resource::find(&self.registry, arrival.request.info()) {
+        let kinds = self.registry.kinds();
+        let is_secret = match resource::find(&kinds, arrival.request.info()) {
             Some((_, Target::Custom(subresource) | Target::Item(subresource))) if subresource.is_secret_bearing() => {
                 true
             }
@@ -411,8 +412,9 @@ impl Server {
             let found = self.answer_non_resource(request, head).await;
             return Ok(found.unwrap_or_else(respond::page_not_found));
         }
-        let Some((kind, target)) = resource::find(&self.registry, request.info()) else {
-            return resource::not_found(&self.registry, request.info());
+        let kinds = self.registry.kinds();
+        let Some((kind, target)) = resource::find(&kinds, request.info()) else {
+            return resource::not_found(&kinds, request.info());
         };
         let body = match *request.method() {
             Method::GET | Method::HEAD => Bytes::new(),
@@ -456,7 +458,8 @@ impl Server {
 
     /// What there is, for people who look around.
     fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
-        let documents = self.discovery.paths().chain(openapi::PATHS);
+        let discovery = self.discovery.paths();
+        let documents = discovery.iter().map(String::as_str).chain(openapi::PATHS);
         let documents = documents.chain(self.openid.iter().flat_map(|_| OPENID_PATHS));
         let mut paths: Vec<&str> = documents.chain(HEALTH).chain([metrics::PATH, "/version"]).collect();
         paths.sort_unstable();

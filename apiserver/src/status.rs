@@ -40,6 +40,12 @@ pub(crate) fn of(error: &Error) -> Status {
         }
         Error::ResourceVersionSet => Status::new(Reason::Unknown, error.to_string()),
         Error::NotSupported { resource, action } => Status::method_not_supported(resource, action),
+        Error::KindTerminating { resource } => {
+            let mut status = Status::method_not_supported(resource, "create");
+            status.message = error.to_string();
+            status
+        }
+        Error::KindGone { .. } => Status::new(Reason::NotFound, "the server could not find the requested resource"),
         Error::Contended { resource, name } => {
             let why = "it is changed too often by others; try again later";
             Status::conflict(resource, name, why).retry_after(1)

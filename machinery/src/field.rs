@@ -264,6 +264,11 @@ impl FieldErrors {
         &self.told
     }
 
+    /// The errors, for whoever tells of them elsewhere.
+    pub fn into_vec(self) -> Vec<FieldError> {
+        self.told
+    }
+
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.told.is_empty()

@@ -4,6 +4,7 @@
 //! here knows of storage or of HTTP connections.
 
 pub mod apply;
+pub mod crd;
 pub mod decode;
 pub mod discovery;
 pub mod encode;

@@ -77,6 +77,14 @@ impl Object {
         &self.0
     }
 
+    /// Changes it as the JSON value that it is. What is no object afterwards says nothing.
+    pub fn edit_as_value(&mut self, change: impl FnOnce(&mut Value)) {
+        change(&mut self.0);
+        if !self.0.is_object() {
+            self.0 = Value::Object(Map::new());
+        }
+    }
+
     /// `apiVersion`.
     pub fn api_version(&self) -> &str {
         text(self.fields(), "apiVersion")

@@ -11,27 +11,40 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+mod checked_defaults;
 mod default;
+mod definition;
 mod derive;
 mod embedded;
+mod field_path;
 mod format;
+mod go_form;
 mod list;
 mod notes;
 mod parse;
 mod path;
 mod pattern;
+mod props;
 mod prune;
 mod structural;
 mod validate;
 mod write;
+mod written;
 
 use format::Format;
 use pattern::Pattern;
 
 pub use default::{default, drop_nulls};
+pub use definition::{
+    NotSelectable, SelectableField, StatusSubresource, check_definition, has_defaults, rules_in_cel, selectable_field,
+    unrecognized_formats,
+};
 pub use embedded::{coerce_embedded, visit_embedded};
+pub(crate) use format::is_absolute_url;
+pub(crate) use go_form::SchemaInGo;
 pub use prune::{prune, unknown_fields};
 pub use validate::{validate, validate_update};
+pub use written::Known;
 
 /// How deep a schema may be.
 pub const MAX_DEPTH: usize = 100;

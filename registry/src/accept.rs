@@ -9,7 +9,7 @@ use bailiwick_machinery::{
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
+use crate::served_kind::ServedKind;
 use crate::update::Part;
 use crate::write::WriteOptions;
 

@@ -9,8 +9,8 @@ use bailiwick_storage::{self as storage, At, Key, Revision, Store, Txn};
 
 use crate::context::Ctx;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::turns::Turn;
 use crate::update::Part;
 use crate::write::{MAX_ATTEMPTS, contended};

@@ -10,9 +10,9 @@ use crate::accept::{Accepted, finalizer_warnings};
 use crate::admission::{Failure, Proposal};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::read::failed;
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::Part;
 use crate::write::{WriteOptions, Written, to_served, to_stored};
 
@@ -30,6 +30,9 @@ impl Registry {
         accepted: Accepted,
         options: &WriteOptions,
     ) -> Result<Written> {
+        if kind.kind().is_terminating() {
+            return Err(Error::KindTerminating { resource: kind.resource() });
+        }
         let (mut object, mut warnings) = accepted.into_parts();
         forget_past(&mut object);
         options.tracking.track(ctx, kind, Part::Main, None, &mut object);

@@ -11,9 +11,9 @@ use crate::admission::{Failure, Proposal};
 use crate::context::Ctx;
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::read::{List, ListRequest, not_found};
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::Part;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, contended, to_served, to_stored};
 

@@ -117,6 +117,18 @@ pub enum Error {
         /// The operation.
         action: &'static str,
     },
+    /// The kind is about to go, so no objects of it can be made.
+    #[error("create not allowed while custom resource definition is terminating")]
+    KindTerminating {
+        /// The kind's resource.
+        resource: GroupResource,
+    },
+    /// The kind was served when the operation began, and is not any more.
+    #[error("{resource} is not served any more")]
+    KindGone {
+        /// The kind's resource.
+        resource: GroupResource,
+    },
     /// Others changed the object again and again while this operation was trying to.
     #[error("{resource} \"{name}\" is changed too often by others")]
     Contended {

@@ -4,19 +4,38 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use bailiwick_machinery::Object;
+use bailiwick_machinery::schema::Schema;
 use bailiwick_storage::cache::{self, Term, Terms, Undecodable};
 use bailiwick_storage::{Key, Revision};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 
-use crate::encoded::{Encoded, EncodedError, metadata_of};
+use crate::encoded::{self, Encoded, EncodedError, metadata_of};
 use crate::kind::{Kind, SelectableField};
+use crate::served_kind::{fit_stored, stored_head};
 
-/// Knows which fields of which resource can be selected by.
+/// Knows which fields of which resource can be selected by, and what stored objects become where schemas change.
 pub(crate) struct Extract {
     /// By the prefix of the resource's keys.
-    selectable: HashMap<String, Vec<SelectableField>>,
+    rules: ArcSwap<Rules>,
+}
+
+type Rules = HashMap<String, Arc<Rule>>;
+
+/// What is to be known of a resource.
+struct Rule {
+    selectable: Vec<SelectableField>,
+    fitting: Option<Fitting>,
+}
+
+/// What the objects of a kind that was defined by data have to fit.
+struct Fitting {
+    /// What those begin with that were stored since the schema is what it is.
+    head: Bytes,
+    schema: Schema,
 }
 
 /// The part of the metadata that is indexed.
@@ -32,14 +51,22 @@ struct Labels<'s>(Vec<(Cow<'s, str>, Cow<'s, str>)>);
 
 impl Extract {
     pub(crate) fn new(kinds: &[Arc<Kind>]) -> Self {
-        let fields = |kind: &Kind| {
-            let mut fields: Vec<_> = kind.versions().iter().flat_map(|version| version.selectable.clone()).collect();
-            fields.sort_by(|a, b| a.name().cmp(b.name()));
-            fields.dedup();
-            fields
-        };
-        let entries = kinds.iter().map(|kind| (kind.keys().all().as_str().to_owned(), fields(kind)));
-        Self { selectable: entries.filter(|(_, fields)| !fields.is_empty()).collect() }
+        let extract = Self { rules: ArcSwap::default() };
+        extract.follow(&[], kinds);
+        extract
+    }
+
+    /// From now on knows other kinds. Objects that were made before stay as they were made.
+    pub(crate) fn follow(&self, gone: &[Arc<Kind>], come: &[Arc<Kind>]) {
+        self.rules.rcu(|rules| {
+            let mut rules = Rules::clone(rules);
+            for kind in gone {
+                rules.remove(kind.keys().all().as_str());
+            }
+            let rule = |kind: &Arc<Kind>| Some((kind.keys().all().as_str().to_owned(), Arc::new(Rule::of(kind)?)));
+            rules.extend(come.iter().filter_map(rule));
+            rules
+        });
     }
 }
 
@@ -52,28 +79,87 @@ impl cache::Extract for Extract {
         terms: &mut Terms<'_>,
     ) -> Result<Bytes, Undecodable> {
         let Some(resource) = key.resource() else { return Ok(stored) };
-        let undecodable = |error: EncodedError| Undecodable(error.to_string().into());
-        let at = metadata_of(&stored).map_err(undecodable)?;
-        let metadata = stored.get(at + "\"metadata\":".len()..).unwrap_or_default();
-        let indexed = Indexed::deserialize(&mut serde_json::Deserializer::from_slice(metadata))
-            .map_err(|error| undecodable(EncodedError::Json(error.to_string())))?;
-        for (name, value) in indexed.labels.into_iter().flat_map(|labels| labels.0) {
-            terms.add(Term::label(name, value));
+        let rules = self.rules.load();
+        let rule = rules.get(resource);
+        let fitted = match rule.and_then(|rule| rule.fitting.as_ref()) {
+            Some(fitting) if !stored.starts_with(&fitting.head) => fitting.fit(&stored).map_err(undecodable)?,
+            _ => stored,
+        };
+        add_labels(&fitted, terms).map_err(undecodable)?;
+        if let Some(rule) = rule.filter(|rule| !rule.selectable.is_empty()) {
+            let object = parse(&fitted).map_err(undecodable)?;
+            rule.add_fields(&object, terms);
         }
-        if let Some(fields) = self.selectable.get(resource) {
-            let object =
-                serde_json::from_slice(&stored).map_err(|error| undecodable(EncodedError::Json(error.to_string())))?;
-            let object = bailiwick_machinery::Object::new(object);
-            for field in fields {
-                let value = field.value(&object);
-                if !value.is_empty() {
-                    terms.add(Term::field(field.name(), value));
-                }
-            }
-        }
-        let served = Encoded::from_stored(&stored, Some(revision.get())).map_err(undecodable)?;
+        let served = Encoded::from_stored(&fitted, Some(revision.get())).map_err(undecodable)?;
         Ok(served.as_bytes().clone())
     }
+
+    fn extract_again(
+        &self,
+        key: &Key,
+        revision: Revision,
+        served: Bytes,
+        terms: &mut Terms<'_>,
+    ) -> Result<Bytes, Undecodable> {
+        // What is served has lost its head, so what it fits is not known: it is as good as what was stored by another.
+        self.extract(key, revision, [b"{", &served[..]].concat().into(), terms)
+    }
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// None if there is nothing to be known of the kind.
+    fn of(kind: &Kind) -> Option<Self> {
+        let mut selectable: Vec<_> = kind.versions().iter().flat_map(|version| version.selectable.clone()).collect();
+        selectable.sort_by(|a, b| a.name().cmp(b.name()));
+        selectable.dedup();
+        let fitting = kind.definition().and(Fitting::of(kind));
+        (fitting.is_some() || !selectable.is_empty()).then_some(Self { selectable, fitting })
+    }
+
+    fn add_fields(&self, object: &Object, terms: &mut Terms<'_>) {
+        for field in &self.selectable {
+            let value = field.value(object);
+            if !value.is_empty() {
+                terms.add(Term::field(field.name(), value));
+            }
+        }
+    }
+}
+
+// === impl Fitting ===
+
+impl Fitting {
+    fn of(kind: &Kind) -> Option<Self> {
+        Some(Self { head: stored_head(kind)?, schema: kind.versions().first()?.schema.clone() })
+    }
+
+    /// What is stored, as it would be stored now.
+    fn fit(&self, stored: &[u8]) -> Result<Bytes, EncodedError> {
+        let mut object = parse(stored)?;
+        fit_stored(&self.schema, &mut object);
+        Ok(encoded::stored(&self.head, &object).into())
+    }
+}
+
+fn undecodable(error: EncodedError) -> Undecodable {
+    Undecodable(error.to_string().into())
+}
+
+fn parse(stored: &[u8]) -> Result<Object, EncodedError> {
+    serde_json::from_slice(stored).map(Object::new).map_err(|error| EncodedError::Json(error.to_string()))
+}
+
+fn add_labels(stored: &[u8], terms: &mut Terms<'_>) -> Result<(), EncodedError> {
+    let at = metadata_of(stored)?;
+    let metadata = stored.get(at + "\"metadata\":".len()..).unwrap_or_default();
+    let indexed = Indexed::deserialize(&mut serde_json::Deserializer::from_slice(metadata));
+    let indexed = indexed.map_err(|error| EncodedError::Json(error.to_string()))?;
+    for (name, value) in indexed.labels.into_iter().flat_map(|labels| labels.0) {
+        terms.add(Term::label(name, value));
+    }
+    Ok(())
 }
 
 // === impl Labels ===

@@ -14,9 +14,9 @@ use bailiwick_storage::At;
 use tokio::sync::watch;
 
 use crate::error::Result;
-use crate::kind::ServedKind;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 use crate::watch::{ObjectWatch, WatchFrom};
 
 /// How long to wait before a kind is followed again whose watch has failed.

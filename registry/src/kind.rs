@@ -5,20 +5,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bailiwick_machinery::apply::FieldManager;
 use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
-use bailiwick_machinery::{
-    FieldErrors, GroupKind, GroupResource, GroupVersion, GroupVersionKind, NameRule, Object, Scope,
-};
-use bailiwick_storage::{Key, KeyError, Prefix, Resource};
-use bytes::Bytes;
+use bailiwick_machinery::{FieldErrors, GroupVersion, GroupVersionKind, NameRule, Object, Scope};
+use bailiwick_storage::{KeyError, Resource};
 use k8s_openapi::Resource as TypedResource;
 use schemars::JsonSchema;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
-use crate::encoded::{self, Encoded, EncodedError};
 use crate::strategy::{SchemaOnly, Strategy};
 use crate::subresource::Subresource;
 use crate::virtual_kind::Virtual;
@@ -33,14 +29,43 @@ pub struct Kind {
     /// What is written on its own beside the status.
     parts: Vec<&'static str>,
     versions: Vec<Version>,
-    /// For each version, which fields are stored under other names.
-    renamed: Vec<Renamed>,
+    /// For each version, what is stored otherwise than it is served.
+    differences: Vec<Difference>,
     strategy: Arc<dyn Strategy>,
     subresources: Vec<Arc<dyn Subresource>>,
     /// Who makes its objects, if they are not stored.
     maker: Option<Arc<dyn Virtual>>,
     keys: Resource,
     habits: Habits,
+    /// If it was defined by data: what can change while objects of it are there.
+    definition: Option<Definition>,
+}
+
+/// What a kind is beyond its descriptor if it was defined by data, and so can change and go.
+pub(crate) struct Definition {
+    /// What its definition is called.
+    pub(crate) name: String,
+    /// Differs between any two that are not the same.
+    pub(crate) fingerprint: String,
+    /// Says which schema an object fits that was stored by it.
+    pub(crate) mark: String,
+    /// Whether objects are served in the version in which they are stored.
+    pub(crate) serves_stored: bool,
+    /// Whether it is about to go: no objects can be made any more.
+    pub(crate) is_terminating: bool,
+    /// Cancelled when it is not served any more, or another takes its place.
+    pub(crate) retired: CancellationToken,
+}
+
+/// How objects of a version differ from what is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// Not at all.
+    None,
+    /// Some fields are stored under other names.
+    Names(Renamed),
+    /// They have another schema.
+    Schema,
 }
 
 /// What differs between kinds of Kubernetes' own and those that are defined by schemas.
@@ -98,22 +123,6 @@ pub struct SelectableField {
     name: String,
     /// The first of these that is not empty.
     paths: Vec<Vec<String>>,
-}
-
-/// A kind in one of its versions: what a request is for. Cheap to clone.
-#[derive(Clone)]
-pub struct ServedKind {
-    kind: Arc<Kind>,
-    version: usize,
-    gvk: GroupVersionKind,
-    head: Bytes,
-    /// The head of the version in which objects are stored.
-    stored_head: Bytes,
-    /// Who owns which fields, in this version.
-    fields: Arc<FieldManager>,
-    /// What Go's types say of its objects and of lists of them.
-    host_type: Option<HostType>,
-    list_host_type: Option<HostType>,
 }
 
 /// Why a descriptor is no kind. Native kinds are checked by a test.
@@ -180,7 +189,7 @@ impl Kind {
             secret_bearing: false,
             parts: Vec::new(),
             versions: vec![stored],
-            renamed: vec![&[]],
+            differences: vec![Difference::None],
             strategy: Arc::new(SchemaOnly),
             subresources: Vec::new(),
             maker: None,
@@ -193,6 +202,7 @@ impl Kind {
                 delete_collection: true,
                 tells_deleted: false,
             },
+            definition: None,
         })
     }
 
@@ -318,14 +328,24 @@ impl Kind {
     /// Also served in another version or group, from the same storage.
     #[must_use]
     pub fn also_served(self, version: Version) -> Self {
-        self.also_served_renamed(version, &[])
+        self.also_served_with(version, Difference::None)
     }
 
     /// Also served in another version or group in which some fields have other names.
     #[must_use]
-    pub fn also_served_renamed(mut self, version: Version, renamed: Renamed) -> Self {
+    pub fn also_served_renamed(self, version: Version, renamed: Renamed) -> Self {
+        self.also_served_with(version, Difference::Names(renamed))
+    }
+
+    pub(crate) fn also_served_with(mut self, version: Version, difference: Difference) -> Self {
         self.versions.push(version);
-        self.renamed.push(renamed);
+        self.differences.push(difference);
+        self
+    }
+
+    /// Defined by data.
+    pub(crate) fn defined(mut self, definition: Definition) -> Self {
+        self.definition = Some(definition);
         self
     }
 
@@ -399,6 +419,34 @@ impl Kind {
         self.maker.as_deref()
     }
 
+    /// Differs between any two kinds that were defined by data and are not the same; other kinds have none.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.definition.as_ref().map(|definition| definition.fingerprint.as_str())
+    }
+
+    /// Whether no objects of it can be made any more, because it is about to go.
+    pub fn is_terminating(&self) -> bool {
+        self.definition.as_ref().is_some_and(|definition| definition.is_terminating)
+    }
+
+    /// Whether it was defined by data, and so can change and go while the program runs.
+    pub fn is_defined(&self) -> bool {
+        self.definition.is_some()
+    }
+
+    pub(crate) fn definition(&self) -> Option<&Definition> {
+        self.definition.as_ref()
+    }
+
+    pub(crate) fn differences(&self) -> &[Difference] {
+        &self.differences
+    }
+
+    /// What is written on its own beside the status.
+    pub(crate) fn parts(&self) -> &[&'static str] {
+        &self.parts
+    }
+
     /// Where its objects are stored.
     pub(crate) fn keys(&self) -> &Resource {
         &self.keys
@@ -411,167 +459,6 @@ impl Kind {
     /// The kind of what is stored.
     pub fn stored_gvk(&self) -> Option<GroupVersionKind> {
         Some(self.versions.first()?.group_version.kind(self.names.kind.clone()))
-    }
-}
-
-// === impl ServedKind ===
-
-impl ServedKind {
-    /// The kind in each of its versions.
-    pub(crate) fn all(kind: &Arc<Kind>) -> Vec<Self> {
-        let Some(stored) = kind.stored_gvk() else { return Vec::new() };
-        let stored_head = encoded::head(&stored);
-        let serve = |(version, served): (usize, &Version)| {
-            let gvk = served.group_version.kind(kind.names.kind.clone());
-            let head = encoded::head(&gvk);
-            let fields = Arc::new(field_manager(kind, &gvk, served));
-            let typed = |gvk: &GroupVersionKind| if kind.habits.typed { HostType::of(gvk) } else { None };
-            let host_type = typed(&gvk);
-            let list_host_type = typed(&served.group_version.kind(kind.names.list_kind.clone()));
-            let (kind, stored_head) = (kind.clone(), stored_head.clone());
-            Self { kind, version, gvk, head, stored_head, fields, host_type, list_host_type }
-        };
-        kind.versions.iter().enumerate().map(serve).collect()
-    }
-
-    /// The kind.
-    pub fn kind(&self) -> &Kind {
-        &self.kind
-    }
-
-    /// The version.
-    pub fn version(&self) -> &Version {
-        // `all` made this number of the versions there are, and they do not change.
-        &self.kind.versions[self.version]
-    }
-
-    /// What its objects state.
-    pub fn gvk(&self) -> &GroupVersionKind {
-        &self.gvk
-    }
-
-    /// What a list of them states.
-    pub fn list_gvk(&self) -> GroupVersionKind {
-        self.version().group_version.kind(self.kind.names.list_kind.clone())
-    }
-
-    /// What Go's types say of its objects, if it is one of Kubernetes' own kinds.
-    pub fn host_type(&self) -> Option<HostType> {
-        self.host_type
-    }
-
-    /// What Go's types say of lists of its objects, if it is one of Kubernetes' own kinds.
-    pub fn list_host_type(&self) -> Option<HostType> {
-        self.list_host_type
-    }
-
-    /// Whether what is stored of its objects is what is served, but for the head.
-    pub fn is_served_as_stored(&self) -> bool {
-        self.renamed().is_empty()
-    }
-
-    /// The object behind the bytes, in this version.
-    pub fn read(&self, encoded: &Encoded) -> Result<Object, EncodedError> {
-        let mut object = encoded.to_object(&self.gvk)?;
-        for (here, stored) in self.renamed() {
-            rename(&mut object, stored, here);
-        }
-        if !self.is_served_as_stored() {
-            fill(self.host_type, &mut object);
-        }
-        Ok(object)
-    }
-
-    /// An object of this version as it is stored.
-    pub(crate) fn in_stored_form<'o>(&self, object: &'o Object) -> Cow<'o, Object> {
-        if self.is_served_as_stored() {
-            return Cow::Borrowed(object);
-        }
-        let mut object = object.clone();
-        for (here, stored) in self.renamed() {
-            rename(&mut object, here, stored);
-        }
-        fill(self.kind.stored_gvk().as_ref().and_then(HostType::of), &mut object);
-        Cow::Owned(object)
-    }
-
-    fn renamed(&self) -> Renamed {
-        self.kind.renamed.get(self.version).copied().unwrap_or_default()
-    }
-
-    /// Its group and kind.
-    pub fn group_kind(&self) -> GroupKind {
-        self.gvk.group_kind()
-    }
-
-    /// Its group and plural.
-    pub fn resource(&self) -> GroupResource {
-        GroupResource::new(self.gvk.group.clone(), self.kind.names.plural.clone())
-    }
-
-    /// What precedes an [`Encoded`](crate::Encoded) object of it: `{"apiVersion":…,"kind":…,`.
-    pub fn head(&self) -> &Bytes {
-        &self.head
-    }
-
-    pub(crate) fn stored_head(&self) -> &Bytes {
-        &self.stored_head
-    }
-
-    /// Who owns which fields of its objects.
-    pub fn fields(&self) -> &FieldManager {
-        &self.fields
-    }
-
-    /// The key of an object. Only a name that no object can have has none.
-    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<Key, KeyError> {
-        match self.kind.scope {
-            Scope::Namespaced => self.kind.keys.namespaced(namespace, name),
-            Scope::Cluster => self.kind.keys.object(name),
-        }
-    }
-
-    /// The objects of a namespace, or all.
-    pub(crate) fn range(&self, namespace: Option<&str>) -> Result<Prefix, KeyError> {
-        match namespace {
-            Some(namespace) => self.kind.keys.namespace(namespace),
-            None => Ok(self.kind.keys.all().clone()),
-        }
-    }
-}
-
-fn rename(object: &mut Object, from: &str, to: &str) {
-    if let Some(value) = object.fields_mut().remove(from) {
-        object.fields_mut().insert(to.to_owned(), value);
-    }
-}
-
-/// Gives an object the empty fields that Go writes. What was accepted once is accepted in other versions too.
-fn fill(host_type: Option<HostType>, object: &mut Object) {
-    if let Some(host_type) = host_type {
-        let _ = host_type.accept(object);
-    }
-}
-
-/// Owners may have written in any version.
-fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldManager {
-    let others = kind.versions.iter().filter(|other| other.group_version != own.group_version);
-    let manager = others.fold(FieldManager::new(gvk.clone(), &own.schema), |manager, other| {
-        manager.with_version(other.group_version.clone(), &other.schema)
-    });
-    let manager = manager.with_parts(&kind.parts);
-    let manager = match (kind.status, kind.habits.typed) {
-        (false, _) => manager,
-        (true, false) => manager.with_status(),
-        (true, true) => manager.with_status_and_metadata(),
-    };
-    match HostType::of(gvk).filter(|_| kind.habits.typed) {
-        None => manager,
-        host_type => {
-            let mut empty = Object::default();
-            fill(host_type, &mut empty);
-            manager.with_empty(empty)
-        }
     }
 }
 

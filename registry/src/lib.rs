@@ -8,6 +8,7 @@ mod admission;
 mod authorization;
 mod context;
 mod create;
+pub mod definitions;
 mod delete;
 mod encoded;
 mod error;
@@ -23,6 +24,8 @@ mod registry;
 mod remote_namespaces;
 mod selection;
 mod selector_review;
+mod served_kind;
+mod served_kinds;
 mod strategy;
 mod subresource;
 mod turns;
@@ -41,7 +44,7 @@ pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};
-pub use kind::{Kind, KindError, Names, Renamed, SelectableField, ServedKind, Version};
+pub use kind::{Kind, KindError, Names, Renamed, SelectableField, Version};
 pub use organizations::{
     AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, Projects, follow_organizations,
     follow_projects, owner_in_labels,
@@ -51,6 +54,8 @@ pub use registry::Registry;
 pub use remote_namespaces::{NamespaceState, Namespaces, NamespacesError, RemoteNamespaceLifecycle};
 pub use selection::Selection;
 pub use selector_review::{field_selector_attributes, label_selector_attributes};
+pub use served_kind::ServedKind;
+pub use served_kinds::ServedKinds;
 pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};

@@ -58,7 +58,7 @@ pub trait Memberships: Send + Sync + 'static {
 pub async fn follow_organizations(registry: &Arc<Registry>, directory: &Arc<Directory>) -> Result<()> {
     let ours = GroupVersion::new(GROUP, VERSION);
     for part in Part::ALL {
-        if let Some(kind) = registry.find(&ours, part.plural()).cloned() {
+        if let Some(kind) = registry.find(&ours, part.plural()) {
             follow::follow(registry, &kind, directory.follower(part)).await?;
         }
     }
@@ -71,7 +71,7 @@ pub async fn follow_projects(registry: &Arc<Registry>, policy: &Arc<LivePolicy>)
     for (version, side) in
         [(GroupVersion::new("", "v1"), Side::Namespaces), (GroupVersion::new(GROUP, VERSION), Side::Bindings)]
     {
-        if let Some(kind) = registry.find(&version, side.plural()).cloned() {
+        if let Some(kind) = registry.find(&version, side.plural()) {
             follow::follow(registry, &kind, bindings.follower(side)).await?;
         }
     }

@@ -6,8 +6,8 @@ use crate::User;
 use crate::context::{Clock, Ctx, SystemClock};
 use crate::delete::{DeleteOptions, Preconditions};
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::{Part, Update};
 use crate::write::{Tracking, WriteOptions};
 

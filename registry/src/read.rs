@@ -8,9 +8,9 @@ use bailiwick_storage::{self as storage, At, Key, Prefix, Revision};
 
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 
 /// How many objects are read at once from the store where the cache does not reach back far enough.
 const STORED_PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");

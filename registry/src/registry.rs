@@ -1,18 +1,21 @@
 //! All kinds, and the store that holds their objects.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use bailiwick_machinery::{GroupKind, GroupResource, GroupVersion};
 use bailiwick_storage::cache::{Cache, CacheOptions};
 use bailiwick_storage::{self as storage, At, Metrics, Store};
 use tokio::sync::watch;
 
 use crate::admission::Admission;
+use crate::definitions;
 use crate::extract::Extract;
-use crate::kind::{Kind, ServedKind};
+use crate::kind::Kind;
 use crate::organizations::Projects;
+use crate::served_kind::ServedKind;
+use crate::served_kinds::ServedKinds;
 use crate::turns::Turns;
 
 /// How long a writer waits for those who follow what it writes.
@@ -20,9 +23,8 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// Kinds and their objects.
 pub struct Registry {
-    kinds: Vec<Arc<Kind>>,
-    served: Vec<ServedKind>,
-    by_path: HashMap<String, usize>,
+    kinds: ArcSwap<ServedKinds>,
+    extract: Arc<Extract>,
     admissions: Vec<Box<dyn Admission>>,
     /// Who knows whose projects are, if the namespaces are not among the kinds.
     projects: Option<Box<dyn Projects>>,
@@ -38,17 +40,17 @@ pub struct Registry {
 impl Registry {
     /// Fills the cache from the store; ready to serve when it returns.
     pub async fn start(store: Arc<dyn Store>, kinds: Vec<Kind>, metrics: Metrics) -> storage::Result<Self> {
-        let kinds: Vec<Arc<Kind>> = kinds.into_iter().map(Arc::new).collect();
-        let served: Vec<ServedKind> = kinds.iter().flat_map(ServedKind::all).collect();
-        let path = |kind: &ServedKind| path(&kind.version().group_version, &kind.kind().names().plural);
-        let by_path = served.iter().enumerate().map(|(at, kind)| (path(kind), at)).collect();
-        let options = CacheOptions { metrics, ..CacheOptions::new(Arc::new(Extract::new(&kinds))) };
+        let defined = definitions::load(&*store, &kinds).await?;
+        let kinds: Vec<Arc<Kind>> = kinds.into_iter().chain(defined).map(Arc::new).collect();
+        let extract = Arc::new(Extract::new(&kinds));
+        let options = CacheOptions { metrics, ..CacheOptions::new(extract.clone()) };
         let cache = Cache::start(store, options).await?;
+        let kinds = ArcSwap::from_pointee(ServedKinds::default().changed(&[], &kinds));
+        let admissions: Vec<Box<dyn Admission>> = vec![Box::new(definitions::NoShadowing)];
         Ok(Self {
             kinds,
-            served,
-            by_path,
-            admissions: Vec::new(),
+            extract,
+            admissions,
             projects: None,
             followers: Mutex::default(),
             turns: Turns::default(),
@@ -74,19 +76,43 @@ impl Registry {
         self.projects.as_deref()
     }
 
-    /// All kinds.
-    pub fn kinds(&self) -> &[Arc<Kind>] {
-        &self.kinds
+    /// All kinds there are now.
+    pub fn kinds(&self) -> Arc<ServedKinds> {
+        self.kinds.load_full()
     }
 
-    /// All kinds in all their versions.
-    pub fn served(&self) -> &[ServedKind] {
-        &self.served
+    /// The kind that a path names now.
+    pub fn find(&self, group_version: &GroupVersion, plural: &str) -> Option<Arc<ServedKind>> {
+        self.kinds.load().find(group_version, plural).cloned()
     }
 
-    /// The kind that a path names.
-    pub fn find(&self, group_version: &GroupVersion, plural: &str) -> Option<&ServedKind> {
-        self.served.get(*self.by_path.get(&path(group_version, plural))?)
+    /// The kind that a definition of this name defines, if it is served.
+    pub(crate) fn defined_by(&self, name: &str) -> Option<Arc<Kind>> {
+        let is_it = |kind: &&Arc<Kind>| kind.definition().is_some_and(|definition| definition.name == name);
+        self.kinds.load().kinds().iter().find(is_it).cloned()
+    }
+
+    /// Whether a group is one of the program's own.
+    pub(crate) fn serves_natively(&self, group: &str) -> bool {
+        let kinds = self.kinds.load();
+        kinds.served().iter().any(|served| served.gvk().group == group && !served.kind().is_defined())
+    }
+
+    /// Serves other kinds from now on: all at once, with all objects that there are of them. Watches of those that are gone,
+    /// or that others take the place of, end. Only one may do this at a time.
+    pub(crate) async fn change_kinds(&self, gone: &[Arc<Kind>], come: &[Arc<Kind>]) -> storage::Result<()> {
+        self.extract.follow(gone, come);
+        let snapshot = self.cache.snapshot(At::Any).await?;
+        for kind in come {
+            if snapshot.count(kind.keys().all(), None) > 0 {
+                self.cache.remake(kind.keys().all()).await?;
+            }
+        }
+        self.kinds.store(Arc::new(self.kinds.load().changed(gone, come)));
+        for definition in gone.iter().filter_map(|kind| kind.definition()) {
+            definition.retired.cancel();
+        }
+        Ok(())
     }
 
     /// From now on whoever writes objects of a kind waits until a follower has come as far, so that what follows from a
@@ -130,15 +156,11 @@ impl Registry {
             let resource = GroupResource::new(group, kind.names().plural.clone());
             Some((resource, snapshot.count(kind.keys().all(), None)))
         };
-        Ok(self.kinds.iter().filter(|kind| kind.maker().is_none()).filter_map(count).collect())
+        Ok(self.kinds.load().kinds().iter().filter(|kind| kind.maker().is_none()).filter_map(count).collect())
     }
 
     /// Asks the store whether it answers: what readiness depends on.
     pub async fn check_store(&self) -> storage::Result<()> {
         self.cache.revision().await.map(|_| ())
     }
-}
-
-fn path(group_version: &GroupVersion, plural: &str) -> String {
-    format!("{}/{}/{plural}", group_version.group, group_version.version)
 }

@@ -5,7 +5,7 @@ use bailiwick_machinery::{FieldOperator, FieldSelector, Object as Made, Scope, g
 use bailiwick_storage::cache::{Object, Term, TermClass};
 
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
+use crate::served_kind::ServedKind;
 
 const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";

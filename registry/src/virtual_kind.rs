@@ -6,8 +6,8 @@ use bailiwick_machinery::{Object, Scope};
 use crate::accept::Accepted;
 use crate::context::Ctx;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::Part;
 use crate::write::WriteOptions;
 

@@ -9,18 +9,25 @@
 //! | yes | no | deleted, with the object as it was when it was last taken, at the new revision |
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bailiwick_machinery::watch::EventType;
 use bailiwick_storage::cache::{Delivery, Object, ObjectEvent, Watcher};
 use bailiwick_storage::{At, Prefix, Revision};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::encoded::Encoded;
-use crate::error::Result;
-use crate::kind::ServedKind;
+use crate::error::{Error, Result};
+use crate::kind::Definition;
 use crate::read::{ListRequest, encoded, failed, range};
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
+
+/// How long a watch of a kind that is gone waits for events that came before.
+const LAST_EVENTS: Duration = Duration::from_millis(10);
 
 /// A running watch.
 pub struct ObjectWatch {
@@ -28,6 +35,9 @@ pub struct ObjectWatch {
     selection: Selection,
     watcher: Watcher,
     initial: VecDeque<Arc<Object>>,
+    /// Ends when the kind is not served any more, if it is one that can go. Made once: a watch waits anew after every event.
+    retired: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    gone: bool,
 }
 
 /// Something that happened to an object that the watch is for.
@@ -85,7 +95,9 @@ impl Registry {
         let range = followed(kind, namespace, &selection)?;
         let watcher = self.cache().watch_objects(&range, Revision::new(after));
         let watcher = watcher.map_err(|error| failed("watch", kind, error))?;
-        Ok(ObjectWatch { kind: kind.clone(), selection, watcher, initial })
+        let retired = |definition: &Definition| Box::pin(definition.retired.child_token().cancelled_owned());
+        let retired = kind.kind().definition().map(retired);
+        Ok(ObjectWatch { kind: kind.clone(), selection, watcher, initial, retired, gone: false })
     }
 }
 
@@ -118,13 +130,31 @@ impl ObjectWatch {
 
     /// What happens next. May be dropped and called again without losing anything. After an error the watch is over.
     pub async fn next(&mut self) -> Result<WatchBatch> {
-        let delivery = self.watcher.next().await.map_err(|error| failed("watch", &self.kind, error))?;
-        let Delivery { through, events } = delivery;
+        let Delivery { through, events } = self.delivery().await?;
         let mut told = Vec::with_capacity(events.len());
         for event in &events {
             told.extend(self.tell(event)?);
         }
         Ok(WatchBatch { events: told, through: through.get() })
+    }
+
+    /// The next events; once the kind is gone, those that came before, and then an error.
+    async fn delivery(&mut self) -> Result<Delivery> {
+        if let Some(retired) = &mut self.retired {
+            tokio::select! {
+                biased;
+                delivered = self.watcher.next() => return delivered.map_err(|error| failed("watch", &self.kind, error)),
+                () = retired => self.gone = true,
+            }
+            self.retired = None;
+        }
+        if !self.gone {
+            return self.watcher.next().await.map_err(|error| failed("watch", &self.kind, error));
+        }
+        match tokio::time::timeout(LAST_EVENTS, self.watcher.next()).await {
+            Ok(delivered) => delivered.map_err(|error| failed("watch", &self.kind, error)),
+            Err(_) => Err(Error::KindGone { resource: self.kind.resource() }),
+        }
     }
 
     /// Asks for a batch soon, also if nothing happens.

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use crate::context::Ctx;
 use crate::encoded::{self, Encoded};
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::read::{encoded, failed, not_found};
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::Part;
 
 /// How often a write begins anew because others were faster, before it is given up.

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 pub use self::audit::{AuditOptions, OnDifference};
@@ -40,7 +40,7 @@ pub use self::watcher::{Delivery, Watcher};
 
 use self::core::{Core, Maker};
 use self::exact::PastStates;
-use self::feed::Feed;
+use self::feed::{Feed, Remake};
 use self::freshness::Freshness;
 use self::term::Interner;
 use crate::error::{CorruptFault, Error, Result};
@@ -55,6 +55,8 @@ use crate::txn::Txn;
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
 /// How long a read waits for the cache to reach a revision.
 const REACH_WAIT: Duration = Duration::from_secs(3);
+/// How many ranges wait at most to be made again before whoever wants more has to wait.
+const REMAKES: usize = 16;
 /// How often the store is asked again how far it has come while someone waits.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -98,6 +100,8 @@ struct Inner {
     freshness: Arc<Freshness>,
     past: PastStates,
     progress_wanted: Arc<Notify>,
+    /// cache --what is to be made again--> feed
+    remake_tx: mpsc::Sender<Remake>,
     faults: Faults,
 }
 
@@ -123,8 +127,9 @@ impl Cache {
     pub async fn start(store: Arc<dyn Store>, options: CacheOptions) -> Result<Self> {
         let progress_wanted = Arc::<Notify>::default();
         let maker = Maker::new(options.extract.clone(), options.faults.clone());
-        let mut feed =
-            Feed { store: store.clone(), maker, bound: options.ring, progress_wanted: progress_wanted.clone() };
+        let (remake_tx, remake_rx) = mpsc::channel(REMAKES);
+        let (bound, wanted) = (options.ring, progress_wanted.clone());
+        let mut feed = Feed { store: store.clone(), maker, bound, progress_wanted: wanted, remake_rx };
         let (draft, watch) = feed.fill(Revision::ZERO).await?;
         let core = Arc::new(Core::new(draft, options.ring, options.metrics.cache));
         let feeding = tokio::spawn(feed.run(core.clone(), watch));
@@ -135,6 +140,7 @@ impl Cache {
             core,
             past: PastStates::default(),
             progress_wanted,
+            remake_tx,
             faults: options.faults,
         });
         let auditing = tokio::spawn(audit::run(inner.clone(), options.audit));
@@ -183,6 +189,14 @@ impl Cache {
     /// Follows the objects of a range after a revision.
     pub fn watch_objects(&self, prefix: &Prefix, after: Revision) -> Result<Watcher> {
         Watcher::new(self.inner.clone(), prefix.clone(), after)
+    }
+
+    /// Makes the objects of a range again, after what the extractor does with them has changed. Done when it returns.
+    pub async fn remake(&self, range: &Prefix) -> Result<()> {
+        let (done_tx, done_rx) = oneshot::channel();
+        let remake = Remake { range: range.clone(), done_tx };
+        self.inner.remake_tx.send(remake).await.map_err(|_| Error::Closed)?;
+        done_rx.await.map_err(|_| Error::Closed)
     }
 
     /// Compares the cache with the store now, and says how they differ.

@@ -145,7 +145,7 @@ impl ServiceAccountTokens {
         let Some(registry) = self.registry.get() else { return Ok(None) };
         let Some(kind) = registry.find(&GroupVersion::new("", "v1"), plural) else { return Ok(None) };
         for at in [At::Any, At::Latest] {
-            match registry.get(kind, namespace, name, at).await {
+            match registry.get(&kind, namespace, name, at).await {
                 Ok(found) => return kind.read(&found).map(Some).map_err(|error| TokenError(error.to_string())),
                 Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(TokenError(error.to_string())),

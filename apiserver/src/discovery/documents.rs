@@ -1,15 +1,17 @@
 //! What the documents of discovery say.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bailiwick_machinery::discovery::{
-    ApiGroup, ApiGroupDiscovery, ApiGroupDiscoveryList, ApiGroupList, ApiResource, ApiResourceDiscovery,
-    ApiResourceList, ApiSubresourceDiscovery, ApiVersionDiscovery, ApiVersions, Freshness, GroupMeta,
-    GroupVersionForDiscovery, ResponseKind, Scope, storage_version_hash,
+    ApiGroup, ApiGroupDiscovery, ApiResource, ApiResourceDiscovery, ApiResourceList, ApiSubresourceDiscovery,
+    ApiVersionDiscovery, ApiVersions, Freshness, GroupMeta, GroupVersionForDiscovery, ResponseKind, Scope,
+    storage_version_hash,
 };
 use bailiwick_machinery::{GroupVersion, Scope as KindScope};
 use bailiwick_registry::{ServedKind, SubresourceVerb, VirtualVerb};
 
+use super::encodings::Encodings;
 use super::version_order::best_first;
 
 /// What can be done with every kind, in order.
@@ -18,28 +20,30 @@ const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list",
 /// What can be done with every status, in order.
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// The documents of discovery.
-pub(super) struct Documents {
-    /// The groups.
-    pub(super) groups: ApiGroupList,
-    /// The versions of all groups.
-    pub(super) versions: Vec<(GroupVersion, ApiResourceList)>,
-    /// All groups that have names in one.
-    pub(super) aggregated: ApiGroupDiscoveryList,
-    /// The group that has none, if it is served.
-    pub(super) core: Option<Core>,
+/// What is said of a group. It is made anew only if one of its kinds has changed.
+pub(super) struct GroupDocuments {
+    pub(super) name: String,
+    /// What it was made of.
+    pub(super) kinds: Vec<Arc<ServedKind>>,
+    /// Of two groups with the same resource, clients that name none take the first.
+    pub(super) rank: Rank,
+    /// Its versions, the best first.
+    pub(super) document: ApiGroup,
+    /// What is served in each of them.
+    pub(super) versions: Vec<(GroupVersion, Arc<Encodings>)>,
+    /// All of it in one.
+    pub(super) aggregated: ApiGroupDiscovery,
 }
 
-/// What is said of the group without a name.
-pub(super) struct Core {
-    pub(super) versions: ApiVersions,
-    pub(super) aggregated: ApiGroupDiscoveryList,
-}
-
-/// A group: its versions, the best first, each with its kinds in the order of their plurals.
-struct Group<'k> {
-    name: &'k str,
-    versions: Vec<(&'k GroupVersion, Vec<&'k ServedKind>)>,
+/// Which groups come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Where kinds of the program are at home.
+    Home,
+    /// Where they are served, too.
+    Elsewhere,
+    /// Where all kinds are defined by data.
+    Defined,
 }
 
 /// A subresource of a kind.
@@ -51,77 +55,68 @@ struct Subresource<'k> {
     verbs: Vec<String>,
 }
 
-// === impl Documents ===
+// === impl GroupDocuments ===
 
-impl Documents {
-    pub(super) fn new(served: &[ServedKind]) -> Self {
-        let all = groups(served);
-        let versions = all.iter().flat_map(|group| &group.versions);
-        let versions = versions.map(|(version, kinds)| ((*version).clone(), resource_list(version, kinds))).collect();
-        let (core, named): (Vec<_>, Vec<_>) = all.iter().partition(|group| group.name.is_empty());
+impl GroupDocuments {
+    pub(super) fn new(name: &str, kinds: Vec<Arc<ServedKind>>) -> Self {
+        let versions = versions(&kinds);
+        let lists = versions
+            .iter()
+            .map(|(version, kinds)| ((*version).clone(), Arc::new(Encodings::new(resource_list(version, kinds)))));
         Self {
-            versions,
-            groups: ApiGroupList { groups: named.iter().map(|group| group.document()).collect() },
-            aggregated: aggregated(&named),
-            core: core.first().map(|group| Core { versions: group.names(), aggregated: aggregated(&[group]) }),
-        }
-    }
-}
-
-fn aggregated(groups: &[&Group<'_>]) -> ApiGroupDiscoveryList {
-    ApiGroupDiscoveryList { items: groups.iter().map(|group| group.aggregated()).collect(), ..Default::default() }
-}
-
-// === impl Group ===
-
-impl Group<'_> {
-    fn document(&self) -> ApiGroup {
-        let told = |(version, _): &(&GroupVersion, _)| GroupVersionForDiscovery {
-            group_version: version.to_string(),
-            version: version.version.to_string(),
-        };
-        let versions: Vec<_> = self.versions.iter().map(told).collect();
-        ApiGroup {
-            name: self.name.to_owned(),
-            preferred_version: versions.first().cloned().unwrap_or_default(),
-            versions,
-            server_addresses: Vec::new(),
+            name: name.to_owned(),
+            rank: rank(name, &kinds),
+            document: group(name, &versions),
+            versions: lists.collect(),
+            aggregated: aggregated(name, &versions),
+            kinds,
         }
     }
 
-    fn names(&self) -> ApiVersions {
+    /// The names of its versions.
+    pub(super) fn version_names(&self) -> ApiVersions {
         let versions = self.versions.iter().map(|(version, _)| version.version.to_string()).collect();
         ApiVersions { versions, server_addresses: Vec::new() }
     }
+}
 
-    fn aggregated(&self) -> ApiGroupDiscovery {
-        let told = |(version, kinds): &(&GroupVersion, Vec<&ServedKind>)| ApiVersionDiscovery {
-            version: version.version.to_string(),
-            resources: kinds.iter().map(|kind| aggregated_resource(kind)).collect(),
-            freshness: Freshness::Current,
-        };
-        ApiGroupDiscovery {
-            metadata: GroupMeta { name: self.name.to_owned() },
-            versions: self.versions.iter().map(told).collect(),
-        }
+/// The kinds of a version, in the order of their plurals.
+type KindsOfVersion<'k> = (&'k GroupVersion, Vec<&'k ServedKind>);
+
+fn rank(name: &str, kinds: &[Arc<ServedKind>]) -> Rank {
+    let native = || kinds.iter().filter(|kind| !kind.kind().is_defined());
+    let is_home = |kind: &Arc<ServedKind>| kind.kind().stored_gvk().is_some_and(|stored| stored.group == name);
+    match (native().any(is_home), native().next()) {
+        (true, _) => Rank::Home,
+        (false, Some(_)) => Rank::Elsewhere,
+        (false, None) => Rank::Defined,
     }
 }
 
-/// The groups by name, with those that are nobody's home last: of two groups with the same resource, clients that name
-/// none take the first.
-fn groups(served: &[ServedKind]) -> Vec<Group<'_>> {
-    let mut by_group: BTreeMap<&str, Vec<&ServedKind>> = BTreeMap::new();
-    for kind in served {
-        by_group.entry(&kind.gvk().group).or_default().push(kind);
+fn group(name: &str, versions: &[KindsOfVersion<'_>]) -> ApiGroup {
+    let told = |(version, _): &KindsOfVersion<'_>| GroupVersionForDiscovery {
+        group_version: version.to_string(),
+        version: version.version.to_string(),
+    };
+    let versions: Vec<_> = versions.iter().map(told).collect();
+    ApiGroup {
+        name: name.to_owned(),
+        preferred_version: versions.first().cloned().unwrap_or_default(),
+        versions,
+        server_addresses: Vec::new(),
     }
-    let homes: HashSet<_> = served.iter().filter_map(|kind| Some(kind.kind().stored_gvk()?.group)).collect();
-    let mut groups: Vec<_> =
-        by_group.into_iter().map(|(name, kinds)| Group { name, versions: versions(kinds) }).collect();
-    groups.sort_by_key(|group| !homes.contains(group.name));
-    groups
 }
 
-fn versions(kinds: Vec<&ServedKind>) -> Vec<(&GroupVersion, Vec<&ServedKind>)> {
+fn aggregated(name: &str, versions: &[KindsOfVersion<'_>]) -> ApiGroupDiscovery {
+    let told = |(version, kinds): &KindsOfVersion<'_>| ApiVersionDiscovery {
+        version: version.version.to_string(),
+        resources: kinds.iter().map(|kind| aggregated_resource(kind)).collect(),
+        freshness: Freshness::Current,
+    };
+    ApiGroupDiscovery { metadata: GroupMeta { name: name.to_owned() }, versions: versions.iter().map(told).collect() }
+}
+
+fn versions(kinds: &[Arc<ServedKind>]) -> Vec<KindsOfVersion<'_>> {
     let mut by_version: BTreeMap<&GroupVersion, Vec<&ServedKind>> = BTreeMap::new();
     for kind in kinds {
         by_version.entry(&kind.version().group_version).or_default().push(kind);
@@ -197,7 +192,11 @@ fn verbs(kind: &ServedKind) -> Vec<String> {
     if let Some(maker) = kind.kind().maker() {
         return maker.verbs().iter().copied().map(VirtualVerb::as_str).map(str::to_owned).collect();
     }
-    let offered = |verb: &str| verb != "deletecollection" || kind.kind().allows_delete_collection();
+    let offered = |verb: &str| match verb {
+        "deletecollection" => kind.kind().allows_delete_collection(),
+        "create" | "patch" | "update" => !kind.kind().is_terminating(),
+        _ => true,
+    };
     VERBS.iter().filter(|verb| offered(verb)).map(|verb| (*verb).to_owned()).collect()
 }
 

@@ -15,7 +15,7 @@ async fn discovery(kinds: Vec<Kind>) -> Discovery {
     let folder = tempfile::tempdir().unwrap();
     let folder = Folder::take(folder.path()).unwrap();
     let store = Embedded::open(EmbeddedOptions::new(Arc::new(folder))).await.unwrap();
-    Discovery::new(&Registry::start(Arc::new(store), kinds, Default::default()).await.unwrap())
+    Discovery::new(Arc::new(Registry::start(Arc::new(store), kinds, Default::default()).await.unwrap()))
 }
 
 fn kind(

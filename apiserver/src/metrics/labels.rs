@@ -53,15 +53,14 @@ impl Labels {
     /// How many sets of labels each target has.
     pub(super) const PER_TARGET: usize = VerbLabel::ALL.len() * ScopeLabel::ALL.len() * DryRunLabel::ALL.len();
 
-    /// A number for each set of labels.
-    pub(super) fn index(self) -> usize {
-        let within = (self.verb as usize * ScopeLabel::ALL.len() + self.scope as usize) * DryRunLabel::ALL.len();
-        self.target * Self::PER_TARGET + within + self.dry_run as usize
+    /// A number for each set of labels that a target has.
+    pub(super) fn index_in_target(self) -> usize {
+        (self.verb as usize * ScopeLabel::ALL.len() + self.scope as usize) * DryRunLabel::ALL.len()
+            + self.dry_run as usize
     }
 
-    /// The labels of a number.
-    pub(super) fn at(index: usize) -> Self {
-        let (target, within) = (index / Self::PER_TARGET, index % Self::PER_TARGET);
+    /// The labels of a target and a number.
+    pub(super) fn at(target: usize, within: usize) -> Self {
         let (rest, dry_run) = (within / DryRunLabel::ALL.len(), within % DryRunLabel::ALL.len());
         let (verb, scope) = (rest / ScopeLabel::ALL.len(), rest % ScopeLabel::ALL.len());
         Self { target, verb: VerbLabel::ALL[verb], scope: ScopeLabel::ALL[scope], dry_run: DryRunLabel::ALL[dry_run] }

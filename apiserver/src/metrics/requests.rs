@@ -1,6 +1,7 @@
 //! Requests, counted and timed by what they are about.
 //!
-//! There is one place for every set of labels, and it is filled when it is first needed:
+//! There is one place for every set of labels, and it is filled when it is first needed. A kind that is new gets places behind
+//! those there are, and keeps them: what was counted stays counted when it is gone.
 //!
 //! ```text
 //! targets   0 other · 1 /healthz · 2 /livez · … · organizations · organizations/status · organizations/other · …
@@ -11,6 +12,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+use bailiwick_machinery::GroupVersion;
 use bailiwick_registry::{Registry, ServedKind};
 use http::{HeaderMap, StatusCode};
 
@@ -53,14 +56,23 @@ const CODES: [(u16, &str); 19] = [
 ];
 
 /// Requests, by what they are about.
-#[derive(Debug)]
 pub(crate) struct RequestMetrics {
-    targets: Vec<Target>,
+    registry: Arc<Registry>,
+    table: ArcSwap<Table>,
+}
+
+/// What requests have been about so far.
+#[derive(Clone, Debug)]
+struct Table {
+    targets: Vec<Arc<Target>>,
     /// Of each kind, the number of its first target, by its plural.
     kinds: HashMap<String, Vec<usize>>,
-    places: Box<[OnceLock<Box<Series>>]>,
-    watches: Vec<(Target, Arc<WatchMetrics>)>,
+    /// Of each target.
+    places: Vec<Arc<Places>>,
+    watches: Vec<(Arc<Target>, Arc<WatchMetrics>)>,
 }
+
+type Places = [OnceLock<Box<Series>>; Labels::PER_TARGET];
 
 /// What a request can be about.
 #[derive(Clone, Debug)]
@@ -115,26 +127,12 @@ pub(crate) struct Served {
 
 impl RequestMetrics {
     /// For the kinds that are served.
-    pub(crate) fn new(registry: &Registry) -> Self {
-        let other = Target { resource: OTHER.to_owned(), ..Target::empty("apiserver") };
-        let mut targets = vec![other];
-        for (number, path) in PATHS.iter().enumerate() {
-            let component = if number < HEALTH_PATHS { "" } else { "apiserver" };
-            targets.push(Target { subresource: (*path).to_owned(), ..Target::empty(component) });
+    pub(crate) fn new(registry: Arc<Registry>) -> Self {
+        let mut table = Table::of_paths();
+        for kind in registry.kinds().served() {
+            table.add(kind);
         }
-        let mut kinds: HashMap<String, Vec<usize>> = HashMap::new();
-        let mut watches = Vec::new();
-        for kind in registry.served() {
-            let first = targets.len();
-            kinds.entry(kind.kind().names().plural.to_string()).or_default().push(first);
-            let main = Target::of(kind);
-            watches.push((main.clone(), Arc::default()));
-            let custom = kind.kind().subresources().iter().map(|subresource| subresource.name());
-            let names = ["", "status"].into_iter().chain(custom).chain([OTHER]);
-            targets.extend(names.map(|name| Target { subresource: name.to_owned(), ..main.clone() }));
-        }
-        let places = (0..targets.len() * Labels::PER_TARGET).map(|_| OnceLock::new()).collect();
-        Self { targets, kinds, places, watches }
+        Self { registry, table: ArcSwap::from_pointee(table) }
     }
 
     /// The labels of a request.
@@ -154,29 +152,17 @@ impl RequestMetrics {
 
     /// A watch begins.
     pub(crate) fn open(&self, labels: Labels) {
-        self.series(labels).open.begun.add(1);
+        self.with_series(labels, |series| series.open.begun.add(1));
     }
 
     /// A watch has ended.
     pub(crate) fn close(&self, labels: Labels) {
-        self.series(labels).open.ended.add(1);
+        self.with_series(labels, |series| series.open.ended.add(1));
     }
 
     /// A request has been served, one way or another.
     pub(crate) fn served(&self, labels: Labels, served: &Served) {
-        let series = self.series(labels);
-        let code = code_index(served.code.as_u16());
-        series.codes[code].add(1);
-        if served.is_terminated {
-            series.terminations[code].add(1);
-        }
-        series.duration.observe_duration(served.took);
-        if labels.dry_run == DryRunLabel::No {
-            series.served.observe_duration(served.took.saturating_sub(served.waited));
-        }
-        if matches!(labels.verb, VerbLabel::Get | VerbLabel::List) {
-            series.answer_bytes.observe(served.bytes);
-        }
+        self.with_series(labels, |series| series.count(labels, served));
     }
 
     /// Where the events of a kind's watches are counted.
@@ -185,12 +171,78 @@ impl RequestMetrics {
         let names = |target: &Target| {
             target.group == gvk.group && target.version == gvk.version && target.resource == kind.kind().names().plural
         };
-        self.watches.iter().find(|(target, _)| names(target)).map(|(_, watch)| watch.clone()).unwrap_or_default()
+        let table = self.table.load();
+        table.watches.iter().find(|(target, _)| names(target)).map(|(_, watch)| watch.clone()).unwrap_or_default()
     }
 
     /// Tells all of it.
     pub(super) fn expose(&self, out: &mut Exposition) {
-        let series: Vec<(Labels, &Series)> = self.places.iter().enumerate().filter_map(place).collect();
+        self.table.load().expose(out);
+    }
+
+    fn with_series(&self, labels: Labels, count: impl FnOnce(&Series)) {
+        if let Some(places) = self.table.load().places.get(labels.target) {
+            count(places[labels.index_in_target()].get_or_init(Box::default));
+        }
+    }
+
+    /// The target of a resource: its kind's, and the subresource's behind it. What nobody serves has none.
+    fn resource(&self, info: &RequestInfo) -> usize {
+        if let Some(target) = self.table.load().resource(info) {
+            return target;
+        }
+        let (group, version) = (info.api_group().to_owned(), info.api_version().to_owned());
+        let Some(kind) = self.registry.find(&GroupVersion::new(group, version), info.resource()) else {
+            return OTHER_TARGET;
+        };
+        self.table.rcu(|table| {
+            let mut table = Table::clone(table);
+            // Another request may have been faster.
+            if table.resource(info).is_none() {
+                table.add(&kind);
+            }
+            table
+        });
+        self.table.load().resource(info).unwrap_or(OTHER_TARGET)
+    }
+}
+
+// === impl Table ===
+
+impl Table {
+    /// Only what is no resource.
+    fn of_paths() -> Self {
+        let mut table = Self { targets: Vec::new(), kinds: HashMap::new(), places: Vec::new(), watches: Vec::new() };
+        table.push(Target { resource: OTHER.to_owned(), ..Target::empty("apiserver") });
+        for (number, path) in PATHS.iter().enumerate() {
+            let component = if number < HEALTH_PATHS { "" } else { "apiserver" };
+            table.push(Target { subresource: (*path).to_owned(), ..Target::empty(component) });
+        }
+        table
+    }
+
+    fn push(&mut self, target: Target) {
+        self.targets.push(Arc::new(target));
+        self.places.push(Arc::new([const { OnceLock::new() }; Labels::PER_TARGET]));
+    }
+
+    fn add(&mut self, kind: &ServedKind) {
+        self.kinds.entry(kind.kind().names().plural.to_string()).or_default().push(self.targets.len());
+        let main = Target::of(kind);
+        self.watches.push((Arc::new(main.clone()), Arc::default()));
+        let custom = kind.kind().subresources().iter().map(|subresource| subresource.name());
+        for name in ["", "status"].into_iter().chain(custom).chain([OTHER]) {
+            self.push(Target { subresource: name.to_owned(), ..main.clone() });
+        }
+    }
+
+    fn expose(&self, out: &mut Exposition) {
+        let places = self.places.iter().enumerate();
+        let series: Vec<(Labels, &Series)> = places
+            .flat_map(|(target, places)| {
+                places.iter().enumerate().filter_map(move |(at, place)| place_of(target, at, place))
+            })
+            .collect();
         self.expose_counts(out, &series);
         self.expose_times(out, &series);
         self.expose_watches(out);
@@ -269,31 +321,25 @@ impl RequestMetrics {
         then(&all);
     }
 
-    fn series(&self, labels: Labels) -> &Series {
-        self.places[labels.index()].get_or_init(Box::default)
-    }
-
-    /// The target of a resource: its kind's, and the subresource's behind it.
-    fn resource(&self, info: &RequestInfo) -> usize {
+    /// The target of a resource, if its kind is known.
+    fn resource(&self, info: &RequestInfo) -> Option<usize> {
         let of_kind = |first: &&usize| {
             self.targets
                 .get(**first)
                 .is_some_and(|target| target.group == info.api_group() && target.version == info.api_version())
         };
-        let Some(first) = self.kinds.get(info.resource()).and_then(|kinds| kinds.iter().find(of_kind)) else {
-            return OTHER_TARGET;
-        };
+        let first = self.kinds.get(info.resource()).and_then(|kinds| kinds.iter().find(of_kind))?;
         let rest = self.targets.iter().enumerate().skip(*first);
         let found = rest.take_while(|(at, target)| at == first || !target.subresource.is_empty());
         let mut last = *first;
         for (at, target) in found {
             if target.subresource == info.subresource() {
-                return at;
+                return Some(at);
             }
             last = at;
         }
         // The last one is for what a kind does not have.
-        last
+        Some(last)
     }
 }
 
@@ -304,8 +350,8 @@ enum With {
     DryRun,
 }
 
-fn place((index, place): (usize, &OnceLock<Box<Series>>)) -> Option<(Labels, &Series)> {
-    Some((Labels::at(index), place.get()?))
+fn place_of(target: usize, at: usize, place: &OnceLock<Box<Series>>) -> Option<(Labels, &Series)> {
+    Some((Labels::at(target, at), place.get()?))
 }
 
 fn path_target(path: &str) -> usize {
@@ -341,6 +387,23 @@ impl Target {
 }
 
 // === impl Series ===
+
+impl Series {
+    fn count(&self, labels: Labels, served: &Served) {
+        let code = code_index(served.code.as_u16());
+        self.codes[code].add(1);
+        if served.is_terminated {
+            self.terminations[code].add(1);
+        }
+        self.duration.observe_duration(served.took);
+        if labels.dry_run == DryRunLabel::No {
+            self.served.observe_duration(served.took.saturating_sub(served.waited));
+        }
+        if matches!(labels.verb, VerbLabel::Get | VerbLabel::List) {
+            self.answer_bytes.observe(served.bytes);
+        }
+    }
+}
 
 impl Default for Series {
     fn default() -> Self {

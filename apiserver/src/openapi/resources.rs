@@ -1,5 +1,7 @@
 //! Kinds, as documents of OpenAPI tell of them.
 
+use std::sync::Arc;
+
 use bailiwick_machinery::openapi::{Resource, Subresource, Verb};
 use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb, VirtualVerb};
 
@@ -7,9 +9,9 @@ use bailiwick_registry::{SelectableField, ServedKind, SubresourceVerb, VirtualVe
 const ONE_BY_ONE: [Verb; 6] = [Verb::Create, Verb::Delete, Verb::Get, Verb::List, Verb::Patch, Verb::Update];
 
 /// All kinds in all their versions.
-pub(super) fn resources(served: &[ServedKind]) -> Vec<Resource<'_>> {
-    let own = served.iter().map(resource);
-    own.chain(served.iter().flat_map(foreign)).collect()
+pub(super) fn resources(served: &[Arc<ServedKind>]) -> Vec<Resource<'_>> {
+    let own = served.iter().map(|kind| resource(kind));
+    own.chain(served.iter().flat_map(|kind| foreign(kind))).collect()
 }
 
 fn resource(kind: &ServedKind) -> Resource<'_> {

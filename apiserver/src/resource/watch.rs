@@ -198,7 +198,9 @@ impl Stream {
                 Phase::Live => match self.wait().await {
                     Next::End => return None,
                     Next::Bookmark => self.watch.request_progress(),
-                    Next::Batch(Err(Error::Storage { source: storage::Error::Closed, .. })) => return None,
+                    Next::Batch(Err(
+                        Error::Storage { source: storage::Error::Closed, .. } | Error::KindGone { .. },
+                    )) => return None,
                     Next::Batch(Err(error)) => return Some(self.fail(error)),
                     Next::Batch(Ok(batch)) => match self.tell(&batch) {
                         Ok(piece) if piece.is_empty() => {}

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bailiwick_apiserver::Health;
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
-use bailiwick_registry::{Directory, GroupsCount, OrganizationRules, Registry, follow_organizations, follow_projects};
+use bailiwick_registry::{
+    Directory, GroupsCount, OrganizationRules, Registry, definitions, follow_organizations, follow_projects,
+};
 
 use super::{Api, chain};
 use crate::handler::{HandlerError, Parts};
@@ -33,6 +35,7 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(QuotaEnforcement::new()?),
     );
     accounts.tokens.look_in(registry.clone());
+    definitions::follow(&registry).await.map_err(HandlerError::Furnish)?;
     follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     bootstrap(&registry).await.map_err(HandlerError::Furnish)?;
     tokio::spawn(keep_quota_status(registry.clone()));

@@ -7,7 +7,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 
 use super::fill::fill;
-use super::table::{Field, FieldKind, Message, Shape};
+use super::table::{Field, FieldKind, Instead, Message, Shape, schema_message};
 use super::{HostType, ReadError};
 use crate::decode::Budget;
 use crate::go::json_type;
@@ -53,6 +53,17 @@ pub enum TypeError {
     Base64 {
         /// Where.
         at: usize,
+    },
+    /// What should be a schema, or say whether anything is allowed, is neither.
+    #[error("boolean or JSON schema expected")]
+    SchemaOrBool,
+    /// A value has another type, at a place whose name is not known.
+    #[error("json: cannot unmarshal {found} into Go value of type {expected}")]
+    Value {
+        /// What was found.
+        found: String,
+        /// What should be there.
+        expected: String,
     },
     /// The values take too much memory once everything is there that their types have.
     #[error(transparent)]
@@ -163,6 +174,10 @@ fn accept_value(
             };
         }
         (FieldKind::Message(_), Value::Null) => Some(Value::Object(Map::new())),
+        (FieldKind::SchemaOr(instead), value) => return accept_schema_or(instead, value),
+        (FieldKind::Json, _) => None,
+        (FieldKind::Float64, Value::Number(number)) => Some(float(number.as_f64().unwrap_or_default())),
+        (FieldKind::Float64, Value::Null) => Some(Value::from(0)),
         (FieldKind::Text, Value::Null) => Some(Value::from("")),
         (FieldKind::Int32 | FieldKind::Int64 | FieldKind::IntOrString, Value::Null) => Some(Value::from(0)),
         (FieldKind::Bool, Value::Null) => Some(Value::from(false)),
@@ -202,6 +217,52 @@ fn accept_value(
         *value = accepted;
     }
     Ok(())
+}
+
+/// Go reads what may be something else in a step of its own: it knows no path there, and does not mind unknown fields.
+fn accept_schema_or(instead: Instead, value: &mut Value) -> Result<(), TypeError> {
+    let accept = |fields: &mut Map<String, Value>| match schema_message() {
+        Some(message) => accept_fields(message, fields, "", "", &mut Vec::new()),
+        None => Ok(()),
+    };
+    match (instead, &mut *value) {
+        (_, Value::Object(fields)) => return accept(fields),
+        (Instead::Bool, Value::Bool(_)) => {}
+        (Instead::Bool, _) => return Err(TypeError::SchemaOrBool),
+        (Instead::List, Value::Array(items)) if !items.is_empty() => {
+            for item in items {
+                match item {
+                    Value::Object(fields) => accept(fields)?,
+                    Value::Null => *item = Value::Object(Map::new()),
+                    other => {
+                        let expected = "v1.JSONSchemaProps".to_owned();
+                        return Err(TypeError::Value { found: json_type(other).to_owned(), expected });
+                    }
+                }
+            }
+        }
+        (Instead::Texts, Value::Array(items)) if !items.is_empty() => {
+            for item in items {
+                match item {
+                    Value::String(_) => {}
+                    Value::Null => *item = Value::from(""),
+                    other => {
+                        let expected = "string".to_owned();
+                        return Err(TypeError::Value { found: json_type(other).to_owned(), expected });
+                    }
+                }
+            }
+        }
+        (Instead::List | Instead::Texts, other) => *other = Value::Null,
+    }
+    Ok(())
+}
+
+/// A number as Go writes it: without a point if it has none.
+pub(super) fn float(number: f64) -> Value {
+    /// From here on not every whole number is one.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < EXACT { Value::from(number as i64) } else { Value::from(number) }
 }
 
 fn int_or_string(value: &Value, place: &Place<'_>) -> Result<(), TypeError> {
@@ -287,6 +348,9 @@ fn item_type(field: &Field) -> String {
         FieldKind::MicroTime => "v1.MicroTime",
         FieldKind::FieldsV1 => "v1.FieldsV1",
         FieldKind::Texts => "v1.ExtraValue",
+        FieldKind::Float64 => "float64",
+        FieldKind::Json => "v1.JSON",
+        FieldKind::SchemaOr(instead) => return format!("v1.{}", instead.go_name()),
         FieldKind::Message(_) => {
             return format!("v1.{}", field.message().map_or("", Message::go_name));
         }

@@ -13,7 +13,7 @@ use crate::schema::{ListType, MapType, Schema};
 impl HostType {
     /// The schema of a Rust type of this kind, with the facts of the table.
     pub fn schema<T: JsonSchema>(self) -> Result<Schema, FieldErrors> {
-        Schema::from_type_with::<T>(|json| {
+        Schema::from_type_with::<T>(&recursive_fields(self.message), |json| {
             add_facts(self.message, json);
             // Metadata has rules of its own, whatever the kind.
             if let Some(metadata) = json.pointer_mut("/properties/metadata") {
@@ -25,6 +25,17 @@ impl HostType {
             }
         })
     }
+}
+
+/// The names of fields whose messages contain themselves.
+fn recursive_fields(message: &'static Message) -> Vec<&'static str> {
+    let below = message.fields().iter().filter_map(|field| Some((field, field.message()?)));
+    below
+        .flat_map(|(field, message)| match message.is_recursive() {
+            true => vec![field.name],
+            false => recursive_fields(message),
+        })
+        .collect()
 }
 
 /// Rust's types cannot do without it; Kubernetes can.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::ReadError;
-use super::table::{Field, FieldKind, Message, Shape};
+use super::table::{Field, FieldKind, Message, Shape, schema_message};
 use crate::decode::Budget;
 
 /// Makes the fields those that Go would write.
@@ -21,6 +21,11 @@ pub(super) fn fill(
         if let (Some(message), Some(value)) = (field.message(), fields.get_mut(field.name)) {
             fill_values(message, field.shape, value, budget)?;
         }
+        if let (FieldKind::SchemaOr(_), Some(message), Some(value)) =
+            (field.kind, schema_message(), fields.get_mut(field.name))
+        {
+            fill_schemas(message, field.shape, value, budget)?;
+        }
         if fields.get(field.name).is_some_and(|value| is_left_out(field, value)) {
             fields.remove(field.name);
         }
@@ -35,6 +40,22 @@ pub(super) fn fill(
         }
     }
     Ok(())
+}
+
+/// The schemas among values that may be something else.
+fn fill_schemas(
+    message: &'static Message,
+    shape: Shape,
+    value: &mut Value,
+    budget: &mut Budget,
+) -> Result<(), ReadError> {
+    match (shape, value) {
+        (Shape::Map, Value::Object(entries)) => {
+            entries.values_mut().try_for_each(|value| fill_schemas(message, Shape::Plain, value, budget))
+        }
+        (_, value @ Value::Array(_)) => fill_values(message, Shape::List, value, budget),
+        (_, value) => fill_values(message, Shape::Plain, value, budget),
+    }
 }
 
 fn fill_values(
@@ -87,11 +108,12 @@ fn zero(field: &'static Field, budget: &mut Budget) -> Result<Option<Value>, Rea
         }
         FieldKind::Quantity => Some(Value::from("0")),
         FieldKind::IntOrString => Some(Value::from(0)),
+        FieldKind::Json | FieldKind::SchemaOr(_) => Some(Value::Null),
         FieldKind::Time | FieldKind::MicroTime | FieldKind::FieldsV1 => (!field.omit_zero).then_some(Value::Null),
         _ if field.omit_empty => None,
         FieldKind::Text => Some(Value::from("")),
         FieldKind::Bool => Some(Value::from(false)),
-        FieldKind::Int32 | FieldKind::Int64 => Some(Value::from(0)),
+        FieldKind::Int32 | FieldKind::Int64 | FieldKind::Float64 => Some(Value::from(0)),
         FieldKind::Bytes | FieldKind::Texts => Some(Value::Null),
     })
 }

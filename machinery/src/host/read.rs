@@ -1,16 +1,17 @@
 //! From protobuf to JSON: what Go would write in JSON for the object that it reads from these bytes.
 //!
 //! What is read may come from anyone. The values are charged for before they are made, as those of JSON bodies are, and
-//! the nesting is that of the table, which ends.
+//! the nesting has an end.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::HostType;
+use super::accept::float;
 use super::fill::fill;
-use super::table::{Field, FieldKind, Message, Shape};
-use super::wire::{DELIMITED, Entry, Key, VARINT, Wire};
+use super::table::{Field, FieldKind, Instead, Message, Shape, schema_message};
+use super::wire::{DELIMITED, Entry, FIXED64, Key, MAX_DEPTH, VARINT, Wire};
 use crate::decode::{Budget, MAX_DECODED, from_json};
 use crate::object::Object;
 use crate::proto::Envelope;
@@ -65,6 +66,9 @@ pub enum ReadError {
     /// A quantity is none.
     #[error(transparent)]
     Quantity(QuantityError),
+    /// Messages are in messages, and so on.
+    #[error("the values in the body are more than {MAX_DEPTH} deep")]
+    TooDeep,
     /// The values take too much memory.
     #[error("the values in the body take more than {MAX_DECODED} bytes of memory")]
     TooManyValues,
@@ -88,7 +92,7 @@ impl HostType {
     pub fn from_protobuf(self, envelope: &Envelope) -> Result<Object, ReadError> {
         let mut budget = Budget::new();
         let mut fields = Map::new();
-        read_message(self.message, envelope.message(), &mut fields, &mut budget)?;
+        read_message(self.message, Wire::new(envelope.message()), &mut fields, &mut budget)?;
         fill(self.message, &mut fields, &mut budget)?;
         fields.insert("apiVersion".to_owned(), envelope.api_version.as_str().into());
         fields.insert("kind".to_owned(), envelope.kind.as_str().into());
@@ -99,11 +103,10 @@ impl HostType {
 /// Reads a message into fields there may be already: a message that comes twice is one.
 fn read_message(
     message: &'static Message,
-    bytes: &[u8],
+    mut wire: Wire<'_>,
     fields: &mut Map<String, Value>,
     budget: &mut Budget,
 ) -> Result<(), ReadError> {
-    let mut wire = Wire::new(bytes);
     while let Some(key) = wire.key(message.go_name())? {
         match message.numbered(key.number) {
             None => wire.skip(key)?,
@@ -122,7 +125,7 @@ fn read_field(
 ) -> Result<(), ReadError> {
     if let Some(inlined) = field.inlined() {
         key.expect(DELIMITED, &field.go_name)?;
-        return read_message(inlined, wire.delimited()?, fields, budget);
+        return read_message(inlined, wire.message()?, fields, budget);
     }
     let slot = slot(fields, field.name, budget)?;
     match field.shape {
@@ -213,6 +216,7 @@ fn read_entry(
 fn wire_type(kind: FieldKind) -> u8 {
     match kind {
         FieldKind::Bool | FieldKind::Int32 | FieldKind::Int64 => VARINT,
+        FieldKind::Float64 => FIXED64,
         _ => DELIMITED,
     }
 }
@@ -244,15 +248,18 @@ fn read_value(
             (ZERO, 0) => Value::Null,
             (seconds, micros) => time(format_rfc3339_micro(seconds, micros))?,
         },
-        FieldKind::FieldsV1 => read_fields_v1(wire.delimited()?, budget)?,
+        FieldKind::FieldsV1 => read_json(wire.delimited()?, "FieldsV1", budget)?,
         FieldKind::Texts => read_texts(wire.delimited()?, budget)?,
+        FieldKind::Float64 => float(wire.float()?),
+        FieldKind::Json => read_json(wire.delimited()?, "JSON", budget)?,
+        FieldKind::SchemaOr(instead) => read_schema_or(instead, wire.message()?, budget)?,
         FieldKind::Message(_) => {
-            let bytes = wire.delimited()?;
+            let inner = wire.message()?;
             if !slot.is_object() {
                 *slot = Value::Object(Map::new());
             }
             return match (field.message(), slot) {
-                (Some(message), Value::Object(fields)) => read_message(message, bytes, fields, budget),
+                (Some(message), Value::Object(fields)) => read_message(message, inner, fields, budget),
                 _ => Ok(()),
             };
         }
@@ -260,10 +267,15 @@ fn read_value(
     Ok(())
 }
 
-/// Go keeps bytes that are no UTF-8, and shows them as what replaces them.
+/// Go keeps bytes that are no UTF-8, and shows each as what replaces it.
 fn text(bytes: &[u8], budget: &mut Budget) -> Result<String, ReadError> {
     budget.text(bytes.len()).map_err(|_| ReadError::TooManyValues)?;
-    Ok(String::from_utf8_lossy(bytes).into_owned())
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    Ok(text)
 }
 
 fn time(text: Option<String>) -> Result<Value, ReadError> {
@@ -337,10 +349,54 @@ fn read_time(bytes: &[u8]) -> Result<(i64, u32), ReadError> {
     Ok((seconds, u32::try_from(micros.rem_euclid(1_000_000)).unwrap_or(0)))
 }
 
-fn read_fields_v1(bytes: &[u8], budget: &mut Budget) -> Result<Value, ReadError> {
+/// A schema, or what stands in its place.
+fn read_schema_or(instead: Instead, mut wire: Wire<'_>, budget: &mut Budget) -> Result<Value, ReadError> {
+    let (mut allows, mut schema, mut items) = (false, None, Vec::new());
+    let schema_number = if instead == Instead::Bool { 2 } else { 1 };
+    while let Some(key) = wire.key(instead.go_name())? {
+        match (key.number, instead) {
+            (number, _) if number == schema_number => {
+                key.expect(DELIMITED, "Schema")?;
+                let fields = schema.get_or_insert_with(Map::new);
+                if let Some(message) = schema_message() {
+                    read_message(message, wire.message()?, fields, budget)?;
+                }
+            }
+            (1, _) => {
+                key.expect(VARINT, "Allows")?;
+                allows = wire.varint()? != 0;
+            }
+            (2, Instead::List) => {
+                key.expect(DELIMITED, "JSONSchemas")?;
+                budget.item(items.len()).map_err(|_| ReadError::TooManyValues)?;
+                let mut fields = Map::new();
+                if let Some(message) = schema_message() {
+                    read_message(message, wire.message()?, &mut fields, budget)?;
+                }
+                items.push(Value::Object(fields));
+            }
+            (2, _) => {
+                key.expect(DELIMITED, "Property")?;
+                budget.item(items.len()).map_err(|_| ReadError::TooManyValues)?;
+                items.push(Value::from(text(wire.delimited()?, budget)?));
+            }
+            _ => wire.skip(key)?,
+        }
+    }
+    // Of a schema and something in its place, Go writes one: which one depends on what it is.
+    Ok(match (instead, schema) {
+        (Instead::Bool, Some(schema)) => Value::Object(schema),
+        (Instead::Bool, None) => Value::from(allows),
+        (Instead::List | Instead::Texts, _) if !items.is_empty() => Value::Array(items),
+        (Instead::List | Instead::Texts, schema) => schema.map_or(Value::Null, Value::Object),
+    })
+}
+
+/// A message that consists of JSON.
+fn read_json(bytes: &[u8], message: &'static str, budget: &mut Budget) -> Result<Value, ReadError> {
     let mut raw: &[u8] = &[];
     let mut wire = Wire::new(bytes);
-    while let Some(key) = wire.key("FieldsV1")? {
+    while let Some(key) = wire.key(message)? {
         if key.number == 1 {
             key.expect(DELIMITED, "Raw")?;
             raw = wire.delimited()?;

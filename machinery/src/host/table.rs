@@ -63,6 +63,7 @@ pub(crate) enum FieldKind {
     Bool,
     Int32,
     Int64,
+    Float64,
     Bytes,
     Quantity,
     IntOrString,
@@ -71,9 +72,27 @@ pub(crate) enum FieldKind {
     FieldsV1,
     /// A list of texts that is a message of its own.
     Texts,
+    /// Any value at all.
+    Json,
+    /// A schema, or something else in its place.
+    SchemaOr(Instead),
     /// The message of that index.
     Message(usize),
 }
+
+/// What may stand where a schema can stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Instead {
+    /// Whether anything is allowed.
+    Bool,
+    /// Several schemas.
+    List,
+    /// Names of fields.
+    Texts,
+}
+
+/// The message that a schema is.
+const SCHEMA: &str = "apiextensions.JSONSchemaProps";
 
 const TYPES: &str = include_str!("types.txt");
 
@@ -124,9 +143,33 @@ impl Table {
     }
 }
 
+// === impl Instead ===
+
+impl Instead {
+    /// As Go calls the type.
+    pub(crate) fn go_name(self) -> &'static str {
+        match self {
+            Self::Bool => "JSONSchemaPropsOrBool",
+            Self::List => "JSONSchemaPropsOrArray",
+            Self::Texts => "JSONSchemaPropsOrStringArray",
+        }
+    }
+}
+
+/// What a schema consists of.
+pub(crate) fn schema_message() -> Option<&'static Message> {
+    let table = table();
+    table.messages.iter().find(|message| message.name == SCHEMA)
+}
+
 // === impl Message ===
 
 impl Message {
+    /// Whether it consists of messages like itself, so that following its fields would not end.
+    pub(crate) fn is_recursive(&self) -> bool {
+        self.name == SCHEMA
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -229,6 +272,7 @@ fn parse_type(text: &str, indexes: &HashMap<&str, usize>) -> Option<(Shape, Fiel
         "bool" => FieldKind::Bool,
         "int32" => FieldKind::Int32,
         "int64" => FieldKind::Int64,
+        "float64" => FieldKind::Float64,
         "bytes" => FieldKind::Bytes,
         "Quantity" => FieldKind::Quantity,
         "IntOrString" => FieldKind::IntOrString,
@@ -236,6 +280,10 @@ fn parse_type(text: &str, indexes: &HashMap<&str, usize>) -> Option<(Shape, Fiel
         "MicroTime" => FieldKind::MicroTime,
         "FieldsV1" => FieldKind::FieldsV1,
         "list[]string" => FieldKind::Texts,
+        "JSON" => FieldKind::Json,
+        "SchemaOrBool" => FieldKind::SchemaOr(Instead::Bool),
+        "SchemaOrList" => FieldKind::SchemaOr(Instead::List),
+        "SchemaOrTexts" => FieldKind::SchemaOr(Instead::Texts),
         name => FieldKind::Message(*indexes.get(name)?),
     };
     Some((shape, kind))

@@ -6,6 +6,8 @@ use super::ReadError;
 /// Bytes that are being read.
 pub(super) struct Wire<'b> {
     rest: &'b [u8],
+    /// In how many messages these bytes are.
+    depth: usize,
 }
 
 /// An entry of a map that is being read.
@@ -22,8 +24,11 @@ pub(super) struct Key {
     pub(super) wire_type: u8,
 }
 
+/// In how many messages a value may be: a schema consists of schemas, and what is read can come from anyone.
+pub(super) const MAX_DEPTH: usize = 500;
+
 pub(super) const VARINT: u8 = 0;
-const FIXED64: u8 = 1;
+pub(super) const FIXED64: u8 = 1;
 pub(super) const DELIMITED: u8 = 2;
 const GROUP: u8 = 3;
 const GROUP_END: u8 = 4;
@@ -33,7 +38,15 @@ const FIXED32: u8 = 5;
 
 impl<'b> Wire<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, depth: 0 }
+    }
+
+    /// The bytes of a message that is a value here.
+    pub(super) fn message(&mut self) -> Result<Self, ReadError> {
+        if self.depth == MAX_DEPTH {
+            return Err(ReadError::TooDeep);
+        }
+        Ok(Self { rest: self.delimited()?, depth: self.depth + 1 })
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -64,7 +77,7 @@ impl<'b> Wire<'b> {
         let whole = self.rest;
         let content = self.delimited()?;
         let before = whole.len() - self.rest.len() - content.len();
-        let wire = Self { rest: whole.get(before..).unwrap_or_default() };
+        let wire = Self { rest: whole.get(before..).unwrap_or_default(), depth: self.depth };
         Ok(Entry { wire, end: self.rest.len() })
     }
 
@@ -84,6 +97,11 @@ impl<'b> Wire<'b> {
     pub(super) fn delimited(&mut self) -> Result<&'b [u8], ReadError> {
         let length = i64::try_from(self.varint()?).map_err(|_| ReadError::NegativeLength)?;
         self.take(usize::try_from(length).map_err(|_| ReadError::UnexpectedEnd)?)
+    }
+
+    pub(super) fn float(&mut self) -> Result<f64, ReadError> {
+        let bytes = self.take(8)?.try_into().map_err(|_| ReadError::UnexpectedEnd)?;
+        Ok(f64::from_le_bytes(bytes))
     }
 
     /// Passes over the value of a field, groups and all that is in them included.

@@ -9,7 +9,7 @@ use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use serde_json::{Map, Value};
 
 use super::HostType;
-use super::table::{Field, FieldKind, Message, Shape};
+use super::table::{Field, FieldKind, Instead, Message, Shape, schema_message};
 use crate::encode::push_json;
 use crate::object::Object;
 use crate::proto::in_envelope;
@@ -129,9 +129,51 @@ fn write_scalar(out: &mut Vec<u8>, number: u32, kind: FieldKind, value: Option<&
             let items = value.map_or(Some(&none), Value::as_array).ok_or(Misfit)?;
             delimited(out, number, |out| items.iter().try_for_each(|item| write_text(out, text(Some(item))?)))?;
         }
+        FieldKind::Float64 => {
+            let value = value.map_or(Some(0.0), Value::as_f64).ok_or(Misfit)?;
+            encode_key(number, WireType::SixtyFourBit, out);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        FieldKind::Json => delimited(out, number, |out| {
+            if let Some(value) = value {
+                let mut json = Vec::new();
+                push_json(&mut json, value);
+                write_bytes(out, 1, &json);
+            }
+            Fit::Ok(())
+        })?,
+        FieldKind::SchemaOr(instead) => delimited(out, number, |out| write_schema_or(out, instead, value))?,
         FieldKind::Message(_) => return Err(Misfit),
     }
     Ok(())
+}
+
+/// The schema has one number, what stands in its place another; that anything is allowed is also said of a schema.
+fn write_schema_or(out: &mut Vec<u8>, instead: Instead, value: Option<&Value>) -> Fit {
+    let schema = |out: &mut Vec<u8>, number: u32, fields: &Map<String, Value>| {
+        let message = schema_message().ok_or(Misfit)?;
+        delimited(out, number, |out| write_message(out, message, fields)).map_err(|_| Misfit)
+    };
+    match (instead, value) {
+        (Instead::Bool, Some(Value::Object(fields))) => {
+            write_number(out, 1, 1);
+            schema(out, 2, fields)
+        }
+        (Instead::Bool, value) => {
+            write_number(out, 1, i64::from(value.map_or(Some(false), Value::as_bool).ok_or(Misfit)?));
+            Ok(())
+        }
+        (Instead::List | Instead::Texts, Some(Value::Object(fields))) => schema(out, 1, fields),
+        (Instead::List, Some(Value::Array(items))) => {
+            items.iter().try_for_each(|item| schema(out, 2, item.as_object().ok_or(Misfit)?))
+        }
+        (Instead::Texts, Some(Value::Array(items))) => items.iter().try_for_each(|item| {
+            write_bytes(out, 2, text(Some(item))?.as_bytes());
+            Ok(())
+        }),
+        (Instead::List | Instead::Texts, None) => Ok(()),
+        (Instead::List | Instead::Texts, Some(_)) => Err(Misfit),
+    }
 }
 
 fn write_int_or_string(out: &mut Vec<u8>, value: Option<&Value>) -> Fit {

@@ -95,6 +95,73 @@ fn version_2_is_what_kubernetes_says() {
     assert_same(&document["definitions"], &RECORDED["v2"]["schemas"]);
 }
 
+/// Without descriptions of what all objects have, which are our own.
+fn without_ours(value: &Value) -> Value {
+    let Value::Object(fields) = value else {
+        return match value {
+            Value::Array(items) => items.iter().map(without_ours).collect::<Vec<_>>().into(),
+            other => other.clone(),
+        };
+    };
+    let mut kept: Map<_, _> = fields.iter().map(|(name, value)| (name.clone(), without_ours(value))).collect();
+    for name in ["apiVersion", "kind", "metadata"] {
+        if let Some(property) = kept.get_mut(name).and_then(Value::as_object_mut) {
+            property.remove("description");
+        }
+    }
+    kept.into()
+}
+
+/// Without what upstream's builder writes and its server does not send.
+fn as_sent(value: &Value, not_sent: &[&str]) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, _)| !not_sent.contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), as_sent(value, not_sent))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.iter().map(|item| as_sent(item, not_sent)).collect::<Vec<_>>().into(),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn kinds_that_are_data_are_told_of_as_kubernetes_tells_of_them() {
+    let recorded: Vec<Value> = serde_json::from_str(include_str!("../../../tests/data/go/crd-documents.json")).unwrap();
+    let group_version = GroupVersion::new("example.dev", "v1");
+    let name = "dev.example.v1.Widget";
+    let mut differences = Vec::new();
+    for case in &recorded {
+        let schema = Schema::from_json(&case["schema"]).unwrap();
+        let resource = Resource {
+            group_version: &group_version,
+            kind: "Widget",
+            list_kind: "WidgetList",
+            plural: "widgets",
+            scope: Scope::Namespaced,
+            verbs: &Verb::ALL,
+            schema: &schema,
+            typed: false,
+            tells_deleted: false,
+            selectable_fields: Vec::new(),
+            subresources: Vec::new(),
+        };
+        let third = v3(INFO, &group_version, std::slice::from_ref(&resource));
+        let second = v2(INFO, &[resource]);
+        let not_sent = ["example", "externalDocs"];
+        for (edition, ours, theirs) in [
+            ("v3", &third["components"]["schemas"][name], as_sent(&case["v3"], &not_sent)),
+            ("v2", &second["definitions"][name], as_sent(&case["v2"], &[not_sent.as_slice(), &["default"]].concat())),
+        ] {
+            let (ours, theirs) = (without_ours(ours), without_ours(&theirs));
+            if ours != theirs {
+                differences.push(format!("{edition} of {}\n  {ours}\n  {theirs}", case["schema"]));
+            }
+        }
+    }
+    assert!(recorded.len() > 40, "there are only {} schemas", recorded.len());
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
 #[test]
 fn only_what_is_served_is_told() {
     let document = apple(|group_version, resource| {

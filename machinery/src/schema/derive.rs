@@ -10,7 +10,7 @@
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::parse::unchecked;
 use super::{MAX_DEPTH, Schema};
@@ -22,27 +22,53 @@ impl Schema {
     /// The schema of a Rust type. Fails for types that no structural schema can describe: recursive ones, tuples, and
     /// enums that are text in one variant and an object in another.
     pub fn from_type<T: JsonSchema>() -> Result<Self, FieldErrors> {
-        Self::from_json(&type_json::<T>()?)
+        Self::from_json(&type_json::<T>(&[])?)
     }
 
-    /// The schema of a Rust type, changed by someone who knows more about it. It need not be structural.
-    pub(crate) fn from_type_with<T: JsonSchema>(change: impl FnOnce(&mut Value)) -> Result<Self, FieldErrors> {
-        let mut json = type_json::<T>()?;
+    /// The schema of a Rust type, changed by someone who knows more about it. It need not be structural. Of the fields in
+    /// `free` nothing is said but that they are objects: a type that contains itself has no end.
+    pub(crate) fn from_type_with<T: JsonSchema>(
+        free: &[&str],
+        change: impl FnOnce(&mut Value),
+    ) -> Result<Self, FieldErrors> {
+        let mut json = type_json::<T>(free)?;
         change(&mut json);
         unchecked(&json, &FieldPath::root())
     }
 }
 
-fn type_json<T: JsonSchema>() -> Result<Value, FieldErrors> {
+fn type_json<T: JsonSchema>(free: &[&str]) -> Result<Value, FieldErrors> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     let mut json = settings.into_generator().into_root_schema_for::<T>().to_value();
+    set_free(&mut json, free);
     let mut errors = FieldErrors::default();
     rewrite(&mut json, &FieldPath::root(), 0, &mut errors);
     errors.into_result()?;
     Ok(json)
+}
+
+fn set_free(json: &mut Value, free: &[&str]) {
+    match json {
+        Value::Object(fields) => {
+            for (name, schema) in fields.iter_mut() {
+                if free.contains(&name.as_str()) {
+                    let description = schema.get("description").cloned().unwrap_or_default();
+                    *schema = json!({
+                        "type": "object",
+                        "description": description,
+                        "x-kubernetes-preserve-unknown-fields": true,
+                    });
+                } else {
+                    set_free(schema, free);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| set_free(item, free)),
+        _ => {}
+    }
 }
 
 fn rewrite(json: &mut Value, path: &FieldPath, depth: usize, errors: &mut FieldErrors) {

@@ -6,7 +6,7 @@ use super::Schema;
 use super::notes::{MAX_ERRORS, Notes};
 use super::path::Path;
 use crate::metadata::coerce_at;
-use crate::{FieldError, FieldPath, GroupVersion};
+use crate::{FieldError, FieldErrors, FieldPath, GroupVersion, NameRule, Object, Scope, validate_object_metadata};
 
 /// Shows each object inside the value that is one of its own, and where it is: for rules that no schema knows, such as
 /// those of metadata.
@@ -19,7 +19,7 @@ pub fn visit_embedded(
     each(schema, value, &Path::ROOT, &mut |at, fields| visit(&at.below(path), fields));
 }
 
-/// Notes what is wrong with apiVersion, kind and the types in metadata of objects inside the value.
+/// Notes what is wrong with apiVersion, kind and metadata of objects inside the value.
 pub(super) fn validate(schema: &Schema, value: &Value, notes: &mut Notes<'_>) {
     each(schema, value, &Path::ROOT, &mut |path, fields| validate_resource(fields, path, notes));
 }
@@ -83,11 +83,32 @@ fn validate_resource(fields: &Map<String, Value>, path: &Path<'_>, notes: &mut N
             }
         }
     }
-    if let Some(metadata) = fields.get("metadata")
-        && let Some(detail) = undecodable(metadata)
-    {
-        notes.push(&path.field("metadata"), |field| FieldError::invalid(field, metadata.clone(), detail));
+    let Some(metadata) = fields.get("metadata") else {
+        return;
+    };
+    match undecodable(metadata) {
+        Some(detail) => {
+            notes.push(&path.field("metadata"), |field| FieldError::invalid(field, metadata.clone(), detail));
+        }
+        None => {
+            for error in metadata_errors(metadata) {
+                notes.push(path, |object| FieldError { field: object.child(error.field.as_str()), ..error });
+            }
+        }
     }
+}
+
+/// What is wrong with metadata that can be read. It needs no name, and is in a namespace if it says so.
+fn metadata_errors(metadata: &Value) -> Vec<FieldError> {
+    let mut object = Object::new(Map::new());
+    *object.metadata_mut() = metadata.as_object().cloned().unwrap_or_default();
+    if object.metadata().name().is_empty() {
+        object.set_metadata_text("name", "unnamed");
+    }
+    let scope = if object.metadata().namespace().is_empty() { Scope::Cluster } else { Scope::Namespaced };
+    let mut errors = FieldErrors::default();
+    validate_object_metadata(&object, scope, NameRule::PathSegment, &mut errors);
+    errors.into_vec()
 }
 
 /// What keeps a text from being a DNS-1035 label.
@@ -119,33 +140,48 @@ fn undecodable(metadata: &Value) -> Option<String> {
 /// Checks the types of apiVersion, kind and metadata of all objects inside a value, and drops from their metadata what
 /// is null, empty or unknown. Returns where the unknown fields were, in order: `spec.parts[0].metadata.foo`.
 pub fn coerce_embedded(schema: &Schema, value: &mut Value) -> Result<Vec<String>, FieldError> {
-    let mut unknown = Vec::new();
-    coerce(schema, value, &Path::ROOT, &mut unknown)?;
-    unknown.sort_unstable();
-    Ok(unknown)
+    coerce_embedded_at(schema, value, &FieldPath::root())
 }
 
-fn coerce(schema: &Schema, value: &mut Value, path: &Path<'_>, unknown: &mut Vec<String>) -> Result<(), FieldError> {
+/// The same for a value that stands at `path`.
+pub(super) fn coerce_embedded_at(
+    schema: &Schema,
+    value: &mut Value,
+    path: &FieldPath,
+) -> Result<Vec<String>, FieldError> {
+    let mut coerced = Coerced { prefix: path, unknown: Vec::new() };
+    coerce(schema, value, &Path::ROOT, &mut coerced)?;
+    coerced.unknown.sort_unstable();
+    Ok(coerced.unknown)
+}
+
+/// Where values stand, and the unknown fields so far.
+struct Coerced<'c> {
+    prefix: &'c FieldPath,
+    unknown: Vec<String>,
+}
+
+fn coerce(schema: &Schema, value: &mut Value, path: &Path<'_>, coerced: &mut Coerced<'_>) -> Result<(), FieldError> {
     if !schema.0.below.embedded {
         return Ok(());
     }
     match value {
         Value::Object(fields) => {
             if schema.0.embedded {
-                coerce_resource(fields, path, unknown)?;
+                coerce_resource(fields, path, coerced)?;
             }
             for (name, value) in fields {
                 if let Some(property) = schema.property(name) {
-                    coerce(property, value, &path.field(name), unknown)?;
+                    coerce(property, value, &path.field(name), coerced)?;
                 } else if let Some(additional) = schema.additional() {
-                    coerce(additional, value, &path.key(name), unknown)?;
+                    coerce(additional, value, &path.key(name), coerced)?;
                 }
             }
         }
         Value::Array(items) => {
             if let Some(schema) = schema.items() {
                 for (i, item) in items.iter_mut().enumerate() {
-                    coerce(schema, item, &path.index(i), unknown)?;
+                    coerce(schema, item, &path.index(i), coerced)?;
                 }
             }
         }
@@ -157,9 +193,9 @@ fn coerce(schema: &Schema, value: &mut Value, path: &Path<'_>, unknown: &mut Vec
 fn coerce_resource(
     fields: &mut Map<String, Value>,
     path: &Path<'_>,
-    unknown: &mut Vec<String>,
+    coerced: &mut Coerced<'_>,
 ) -> Result<(), FieldError> {
-    let at = |name: &str| path.field(name).below(&FieldPath::root());
+    let at = |name: &str| path.field(name).below(coerced.prefix);
     for name in ["apiVersion", "kind"] {
         if let Some(value) = fields.get(name).filter(|value| !value.is_string()) {
             return Err(FieldError::invalid(at(name), value.clone(), "must be a string"));
@@ -174,7 +210,7 @@ fn coerce_resource(
     let place = at("metadata");
     let found = coerce_at(metadata, &place.to_string())
         .map_err(|error| FieldError::invalid(place, metadata.clone(), error.to_string()))?;
-    let room = MAX_ERRORS.saturating_sub(unknown.len());
-    unknown.extend(found.into_iter().take(room));
+    let room = MAX_ERRORS.saturating_sub(coerced.unknown.len());
+    coerced.unknown.extend(found.into_iter().take(room));
     Ok(())
 }

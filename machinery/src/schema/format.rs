@@ -11,6 +11,8 @@ use regex::Regex;
 mod email;
 mod uri;
 
+pub(crate) use uri::is_absolute_url;
+
 /// A format of text that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {

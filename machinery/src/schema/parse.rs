@@ -1,13 +1,14 @@
 //! Schemas from JSON, in the form that custom resource definitions have.
 //!
 //! Reading is strict about what it knows and silent about what it does not: an unknown keyword is left out, as
-//! Kubernetes leaves it out. The rules that make a schema structural are checked on the tree afterwards.
+//! Kubernetes leaves it out. The rules that make a schema structural are checked on what is written.
 
 use serde_json::{Map, Value};
 
 use super::format::Format;
 use super::pattern::{Pattern, PatternBudget};
-use super::{Additional, Check, ListType, MAX_DEPTH, MapType, Node, Rules, Schema, Type};
+use super::props::Props;
+use super::{Additional, Check, ListType, MAX_DEPTH, MapType, Node, Rules, Schema, Type, structural};
 use crate::{FieldError, FieldErrors, FieldPath};
 
 // === impl Schema ===
@@ -22,7 +23,7 @@ impl Schema {
     pub fn from_json_at(json: &Value, path: &FieldPath) -> Result<Self, FieldErrors> {
         let schema = unchecked(json, path)?;
         let mut errors = FieldErrors::default();
-        super::structural::check(&schema, path, &mut errors);
+        errors.extend(Props::of(json).into_iter().flat_map(|props| structural::check(props, path)));
         errors.into_result()?;
         Ok(schema)
     }
@@ -32,6 +33,14 @@ impl Schema {
 pub(super) fn unchecked(json: &Value, path: &FieldPath) -> Result<Schema, FieldErrors> {
     let mut reader = Reader { errors: FieldErrors::default(), patterns: PatternBudget::default() };
     let schema = reader.schema(json, path, 0);
+    reader.errors.into_result()?;
+    Ok(schema)
+}
+
+/// The same, of the fields of a schema.
+pub(super) fn unchecked_fields(fields: &Map<String, Value>, path: &FieldPath) -> Result<Schema, FieldErrors> {
+    let mut reader = Reader { errors: FieldErrors::default(), patterns: PatternBudget::default() };
+    let schema = reader.fields(fields, path, 0);
     reader.errors.into_result()?;
     Ok(schema)
 }
@@ -59,6 +68,10 @@ impl Reader {
             self.errors.push(FieldError::type_invalid(path.clone(), json.clone(), "must be an object"));
             return Node::default().seal();
         };
+        self.fields(fields, path, depth)
+    }
+
+    fn fields(&mut self, fields: &Map<String, Value>, path: &FieldPath, depth: usize) -> Schema {
         for keyword in UNSUPPORTED {
             if fields.get(keyword).is_some_and(|value| !is_empty(value)) {
                 self.errors.push(FieldError::forbidden(path.child(keyword), format!("{keyword} is not supported")));
@@ -142,6 +155,7 @@ impl Reader {
     fn items(&mut self, fields: &Map<String, Value>, path: &FieldPath, depth: usize) -> Option<Schema> {
         match fields.get("items")? {
             Value::Null => None,
+            Value::Array(items) if items.is_empty() => None,
             Value::Array(_) => {
                 let detail = "items must be a schema object and not an array";
                 self.errors.push(FieldError::forbidden(path.child("items"), detail));

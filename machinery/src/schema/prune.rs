@@ -27,6 +27,13 @@ pub fn unknown_fields(schema: &Schema, object: &Value) -> Vec<String> {
     unknown.paths
 }
 
+/// Whether a part of an object holds what its schema does not specify.
+pub(super) fn has_unknown_fields(schema: &Schema, part: &Value) -> bool {
+    let mut unknown = Unknown::default();
+    find(Mode::Prune { schema: Some(schema), root: false }, part, &Path::ROOT, &mut unknown);
+    !unknown.paths.is_empty()
+}
+
 /// The fields found so far, and how long their paths are.
 #[derive(Default)]
 struct Unknown {

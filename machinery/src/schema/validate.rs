@@ -20,16 +20,20 @@ mod old;
 use old::Old;
 
 /// Notes what is wrong with `value`, which stands at `path`: the schema's rules, then embedded objects, then lists that
-/// are sets or maps. Of very many errors, only the first are noted. Of the metadata of embedded objects only the types are
-/// checked; see [`visit_embedded`](super::visit_embedded).
+/// are sets or maps. Of very many errors, only the first are noted.
 pub fn validate(schema: &Schema, value: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let mut outcome = Walk { prefix: path }.value(schema, value, None, &Path::ROOT);
-    errors.extend(outcome.errors.drain(..).map(|found| found.error));
+    validate_rules(schema, value, path, errors);
     embedded::validate(schema, value, &mut Notes::new(path, errors));
     list::validate(schema, value, &Path::ROOT, &mut Notes::new(path, errors));
 }
 
-/// The same for a value that takes the place of `old`: what is wrong with a part that did not change is let pass, so
+/// Notes where `value` breaks the schema's rules.
+pub(super) fn validate_rules(schema: &Schema, value: &Value, path: &FieldPath, errors: &mut FieldErrors) {
+    let outcome = Walk { prefix: path }.value(schema, value, None, &Path::ROOT);
+    errors.extend(outcome.errors.into_iter().map(|found| found.error));
+}
+
+/// What [`validate`] notes, for a value that takes the place of `old`: what is wrong with a part that did not change is let pass, so
 /// that a schema can become stricter without blocking those who change something else.
 pub fn validate_update(schema: &Schema, value: &Value, old: &Value, path: &FieldPath, errors: &mut FieldErrors) {
     let walk = Walk { prefix: path };

@@ -5,6 +5,7 @@
 //! which of its habits differ from most.
 
 mod config_map;
+mod custom_resource_definition;
 mod event;
 mod event_expiry;
 mod lease;
@@ -32,6 +33,7 @@ pub use system_namespaces::make_system_namespaces;
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [
         config_map::kind(),
+        custom_resource_definition::kind(),
         event::kind(),
         lease::kind(),
         namespace::kind(),

@@ -199,7 +199,7 @@ async fn find_bound(call: &SubresourceCall<'_>, bound: &BoundObjectReference) ->
 async fn read(call: &SubresourceCall<'_>, plural: &'static str, name: &str) -> Result<Object> {
     let absent = || Error::NotFound { resource: GroupResource::new("", plural), name: name.to_owned() };
     let kind = call.registry.find(&GroupVersion::new("", "v1"), plural).ok_or_else(absent)?;
-    let found = call.registry.get(kind, call.namespace, name, At::Latest).await?;
+    let found = call.registry.get(&kind, call.namespace, name, At::Latest).await?;
     kind.read(&found).map_err(|error| error.about(&kind.resource(), name))
 }
 

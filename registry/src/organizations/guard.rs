@@ -16,7 +16,6 @@ use crate::admission::{Admission, Proposal};
 use crate::authorization::{AuthorizationError, Authorizer};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::rbac::{self, RoleSource};
 use crate::read::ListRequest;
 use crate::registry::Registry;
@@ -160,20 +159,23 @@ async fn check_unused(registry: &Registry, proposal: &Proposal<'_>) -> Result<()
 /// The whole names of an organization's groups, in order.
 async fn groups_of(registry: &Registry, organization: &str, at: At) -> Result<Vec<String>> {
     let Some(kind) = registry.find(&GroupVersion::new(GROUP, VERSION), "orggroups") else { return Ok(Vec::new()) };
-    let selection = Selection::everything(kind);
+    let selection = Selection::everything(&kind);
     let request = ListRequest { namespace: None, selection: &selection, at, after: None, limit: None };
-    let list = registry.list(kind, &request).await?;
+    let list = registry.list(&kind, &request).await?;
     let is_its = |name: &&str| OrgGroupName::parse(name).is_some_and(|name| name.organization == organization);
     Ok(list.objects.iter().map(|group| group.key().name()).filter(is_its).map(str::to_owned).collect())
 }
 
 pub(super) async fn find_organization(registry: &Registry, name: &str, at: At) -> Result<Option<Current>> {
-    let kind: Option<&ServedKind> = registry.find(&GroupVersion::new(GROUP, VERSION), "organizations");
-    let key = kind.and_then(|kind| Some((kind, kind.key("", name).ok()?)));
-    match key {
-        Some((kind, key)) => registry.current(kind, &key, at).await,
-        None => Ok(None),
-    }
+    find(registry, "organizations", name, at).await
+}
+
+/// An object of ours that is of the cluster.
+pub(super) async fn find(registry: &Registry, plural: &str, name: &str, at: At) -> Result<Option<Current>> {
+    let Some(kind) = registry.find(&GroupVersion::new(GROUP, VERSION), plural) else { return Ok(None) };
+    // What no object can be called is not there.
+    let Ok(key) = kind.key("", name) else { return Ok(None) };
+    registry.current(&kind, &key, at).await
 }
 
 /// Users who were not in the group before.

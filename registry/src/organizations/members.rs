@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use bailiwick_api::{Group, Organization, OrganizationMember, OrganizationMembers};
-use bailiwick_machinery::GroupVersion;
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::directory::read;
-use super::{GROUP, VERSION};
+use super::guard::find;
 use crate::error::Result;
 use crate::registry::Registry;
 
@@ -25,13 +24,8 @@ impl Members {
     /// The members, as new as is asked for.
     pub(crate) async fn of(registry: &Registry, organization: Organization, at: At) -> Result<Self> {
         let mut groups = BTreeMap::new();
-        let kind = registry.find(&GroupVersion::new(GROUP, VERSION), "groups");
         for name in &organization.member_groups {
-            let key = kind.and_then(|kind| Some((kind, kind.key("", name).ok()?)));
-            let found = match key {
-                Some((kind, key)) => registry.current(kind, &key, at).await?,
-                None => None,
-            };
+            let found = find(registry, "groups", name, at).await?;
             let users = found.map(|found| read::<Group>(&found.object)).transpose()?.map(|group| group.users);
             groups.insert(name.clone(), users);
         }

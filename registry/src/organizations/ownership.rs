@@ -1,10 +1,10 @@
 //! Who may say whose a project is.
 
 use bailiwick_api::{OWNER_LABEL, Owner};
-use bailiwick_machinery::{Cause, FieldError, FieldErrors, FieldPath, GroupVersion};
+use bailiwick_machinery::{Cause, FieldError, FieldErrors, FieldPath};
 use bailiwick_storage::{Expected, Txn};
 
-use super::guard::{OrganizationRules, failed};
+use super::guard::{OrganizationRules, failed, find_organization};
 use super::ledger::Row;
 use super::{GROUP, VERSION};
 use crate::admission::Proposal;
@@ -66,17 +66,11 @@ impl OrganizationRules {
 
     /// The organization exists when the namespace becomes one of its projects, and does not go meanwhile.
     async fn give(&self, registry: &Registry, proposal: &Proposal<'_>, wanted: &str, txn: Txn) -> Result<Txn> {
-        let kind = registry.find(&GroupVersion::new(GROUP, VERSION), Owner::ORGANIZATIONS);
-        let key = kind.and_then(|kind| Some((kind, kind.key("", wanted).ok()?)));
-        let found = match &key {
-            Some((kind, key)) => registry.current(kind, key, proposal.at).await?,
-            None => None,
-        };
-        let (Some((_, key)), Some(found)) = (key, found) else {
+        let Some(found) = find_organization(registry, wanted, proposal.at).await? else {
             return Err(invalid(proposal, &Owner::value_of(wanted), &format!("there is no organization \"{wanted}\"")));
         };
         let row = Row::of(registry, wanted, proposal.at).await?;
-        Ok(row.write(txn.require(key, Expected::At(found.cached.revision())), wanted))
+        Ok(row.write(txn.require(found.cached.key().clone(), Expected::At(found.cached.revision())), wanted))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which namespaces an organization owns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bailiwick_api::{OWNER_LABEL, Owner};
@@ -8,10 +9,10 @@ use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::At;
 
 use crate::error::Result;
-use crate::kind::ServedKind;
 use crate::read::ListRequest;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 
 /// Who knows whose a project is, where another server keeps the namespaces.
 #[async_trait]
@@ -34,9 +35,9 @@ pub(crate) async fn owned_by(registry: &Registry, organization: &str, at: At) ->
         return elsewhere.owned_by(organization).await;
     }
     let Some(kind) = namespaces(registry) else { return Ok(Vec::new()) };
-    let selection = Selection::parse(kind, &format!("{OWNER_LABEL}={}", Owner::value_of(organization)), "")?;
+    let selection = Selection::parse(&kind, &format!("{OWNER_LABEL}={}", Owner::value_of(organization)), "")?;
     let request = ListRequest { namespace: None, selection: &selection, at, after: None, limit: None };
-    let list = registry.list(kind, &request).await?;
+    let list = registry.list(&kind, &request).await?;
     Ok(list.objects.iter().map(|namespace| namespace.key().name().to_owned()).collect())
 }
 
@@ -47,7 +48,7 @@ pub(super) async fn owner_of(registry: &Registry, namespace: &str, at: At) -> Re
     }
     let Some(kind) = namespaces(registry) else { return Ok(None) };
     let Ok(key) = kind.key("", namespace) else { return Ok(None) };
-    let found = registry.current(kind, &key, at).await?;
+    let found = registry.current(&kind, &key, at).await?;
     Ok(found.and_then(|found| organization_of(&found.object).map(str::to_owned)))
 }
 
@@ -56,6 +57,6 @@ pub(super) fn organization_of(namespace: &Object) -> Option<&str> {
     Owner::parse(namespace.metadata().label(OWNER_LABEL)?)?.organization()
 }
 
-fn namespaces(registry: &Registry) -> Option<&ServedKind> {
+fn namespaces(registry: &Registry) -> Option<Arc<ServedKind>> {
     registry.find(&GroupVersion::new("", "v1"), "namespaces")
 }

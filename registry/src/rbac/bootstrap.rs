@@ -15,9 +15,9 @@ use super::coverage::uncovered;
 use super::defaults::{AUTOUPDATE, cluster_role_bindings, cluster_roles};
 use super::{GROUP, follow, list};
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::own_writes::{create, remove, write};
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 
 const ROLE_REF: &str = "roleRef";
 
@@ -29,18 +29,18 @@ pub async fn bootstrap(registry: &Registry) -> Result<()> {
     };
     for role in cluster_roles() {
         let rules = list(&role.rules).to_vec();
-        ensure(registry, roles, &role, &|found| complete_role(found, &rules)).await?;
+        ensure(registry, &roles, &role, &|found| complete_role(found, &rules)).await?;
     }
     for binding in cluster_role_bindings() {
         let subjects = list(&binding.subjects).to_vec();
-        ensure(registry, bindings, &binding, &|found| complete_binding(found, &subjects)).await?;
+        ensure(registry, &bindings, &binding, &|found| complete_binding(found, &subjects)).await?;
     }
     Ok(())
 }
 
 /// Gives roles that are made of others their rules, whenever any role changes.
 pub(super) async fn keep_aggregated(registry: Arc<Registry>, mut changed_rx: watch::Receiver<u64>) {
-    let Some(kind) = find(&registry, "clusterroles").cloned() else { return };
+    let Some(kind) = find(&registry, "clusterroles") else { return };
     loop {
         if let Err(error) = aggregate_all(&registry, &kind).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "cluster roles cannot be put together");
@@ -159,7 +159,7 @@ fn extend(found: &mut Object, field: &str, more: Vec<Value>) {
     }
 }
 
-fn find<'r>(registry: &'r Registry, plural: &str) -> Option<&'r ServedKind> {
+fn find(registry: &Registry, plural: &str) -> Option<Arc<ServedKind>> {
     registry.find(&GroupVersion::new(GROUP, "v1"), plural)
 }
 

@@ -13,9 +13,9 @@ use super::live::LivePolicy;
 use super::policy::{PolicyChange, PolicyKey, PolicyKind, PolicyObject};
 use crate::error::{Error, Result};
 use crate::follow::{Change, Picture, Place};
-use crate::kind::ServedKind;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 use crate::watch::WatchFrom;
 
 /// The kinds that a policy is made of.
@@ -33,7 +33,7 @@ struct Part {
 pub async fn follow(registry: &Arc<Registry>, policy: &Arc<LivePolicy>) -> Result<()> {
     for plural in PLURALS {
         let version = GroupVersion::new(GROUP, "v1");
-        let Some(kind) = registry.find(&version, plural).cloned() else { continue };
+        let Some(kind) = registry.find(&version, plural) else { continue };
         let roles = (plural == "clusterroles").then(|| watch::channel(0).0);
         let changed_rx = roles.as_ref().map(watch::Sender::subscribe);
         crate::follow::follow(registry, &kind, Part { policy: policy.clone(), plural, roles }).await?;

@@ -9,7 +9,7 @@ use super::support::{ALIAS, HOME, World, accept, edited, object, read_until, ver
 #[tokio::test]
 async fn one_object_in_two_groups() {
     let world = World::start().await;
-    let (home, alias) = (world.kind(HOME, "v1", "widgets"), world.kind(ALIAS, "v1", "widgets"));
+    let (home, alias) = (&*world.kind(HOME, "v1", "widgets"), &*world.kind(ALIAS, "v1", "widgets"));
     let start = world.revision().await;
     let mut watches = Vec::new();
     for kind in [home, alias] {

@@ -19,18 +19,18 @@ async fn registry() -> Registry {
     Registry::start(Arc::new(store), kinds::host().unwrap(), Default::default()).await.unwrap()
 }
 
-fn bindings(registry: &Registry) -> &ServedKind {
+fn bindings(registry: &Registry) -> Arc<ServedKind> {
     registry.find(&GroupVersion::new(GROUP, "v1"), "clusterrolebindings").unwrap()
 }
 
 async fn binding(registry: &Registry) -> Object {
-    let kind = bindings(registry);
+    let kind = &*bindings(registry);
     registry.get(kind, "", NAME, At::Latest).await.unwrap().to_object(kind.gvk()).unwrap()
 }
 
 /// Puts a binding to another role in the place of the one there is.
 async fn bind_to(registry: &Registry, role: &str, annotations: Value) {
-    let (kind, user, options) = (bindings(registry), User::default(), WriteOptions::default());
+    let (kind, user, options) = (&*bindings(registry), User::default(), WriteOptions::default());
     let ctx = Ctx { user: &user, now: now(), annotations: None };
     registry.delete(&ctx, kind, "", NAME, &DeleteOptions::default()).await.unwrap();
     let role = json!({"apiGroup": GROUP, "kind": "ClusterRole", "name": role});

@@ -13,14 +13,14 @@ async fn world() -> World {
 }
 
 async fn make_namespace(world: &World, name: &str) {
-    let namespaces = world.kind("", "v1", "namespaces");
+    let namespaces = &*world.kind("", "v1", "namespaces");
     let body: Value = json!({"metadata": {"name": name}});
     let accepted = accept(namespaces, object(body), &WriteOptions::default()).unwrap();
     world.registry.create(&world.ctx(), namespaces, accepted, &WriteOptions::default()).await.unwrap();
 }
 
 async fn end_namespace(world: &World, name: &str, options: &DeleteOptions) {
-    let namespaces = world.kind("", "v1", "namespaces");
+    let namespaces = &*world.kind("", "v1", "namespaces");
     world.registry.delete(&world.ctx(), namespaces, "", name, options).await.unwrap();
 }
 
@@ -72,7 +72,7 @@ async fn nothing_is_left_behind_by_a_namespace_that_goes() {
             }
         };
         let (made, ()) = join(try_widget(&world, &name, "w"), remove).await;
-        let namespaces = world.kind("", "v1", "namespaces");
+        let namespaces = &*world.kind("", "v1", "namespaces");
         let stays = world.registry.get(namespaces, "", &name, At::Latest).await.is_ok();
         match made {
             Ok(_) if stays => kept += 1,

@@ -56,12 +56,12 @@ impl Host {
         Ctx { user: &self.user, now: now(), annotations: None }
     }
 
-    fn kind(&self, plural: &str) -> &ServedKind {
+    fn kind(&self, plural: &str) -> Arc<ServedKind> {
         self.registry.find(&GroupVersion::new("", "v1"), plural).unwrap()
     }
 
     async fn try_make(&self, plural: &str, body: Value, options: &WriteOptions) -> Result<Object> {
-        let kind = self.kind(plural);
+        let kind = &*self.kind(plural);
         let accepted = accept(kind, object(body), options)?;
         let written = self.registry.create(&self.ctx(), kind, accepted, options).await?;
         Ok(written.object.to_object(kind.gvk()).unwrap())
@@ -84,7 +84,7 @@ impl Host {
     }
 
     async fn try_remove(&self, plural: &str, name: &str, options: &DeleteOptions) -> Result<()> {
-        let kind = self.kind(plural);
+        let kind = &*self.kind(plural);
         self.registry.delete(&self.ctx(), kind, "a", name, options).await.map(drop)
     }
 
@@ -93,7 +93,7 @@ impl Host {
     }
 
     async fn change(&self, plural: &str, name: &str, edit: impl Fn(&mut Object) + Send + Sync) {
-        let kind = self.kind(plural);
+        let kind = &*self.kind(plural);
         let change = |found: &Object| {
             let mut object = found.clone();
             edit(&mut object);
@@ -104,7 +104,7 @@ impl Host {
     }
 
     async fn count(&self, plural: &str) -> usize {
-        let kind = self.kind(plural);
+        let kind = &*self.kind(plural);
         let selection = Selection::everything(kind);
         let request =
             ListRequest { namespace: Some("a"), selection: &selection, at: At::Latest, after: None, limit: None };
@@ -118,7 +118,7 @@ impl Host {
     }
 
     async fn status(&self, name: &str) -> Value {
-        let kind = self.kind("resourcequotas");
+        let kind = &*self.kind("resourcequotas");
         let found = self.registry.get(kind, "a", name, At::Latest).await.unwrap();
         found.to_object(kind.gvk()).unwrap().as_value()["status"].clone()
     }
@@ -235,7 +235,7 @@ async fn what_goes_makes_room_once_it_is_gone() {
     host.change("configmaps", "x", |config_map| config_map.set_finalizers(&[])).await;
     host.config_map("y").await;
 
-    let kind = host.kind("configmaps");
+    let kind = &*host.kind("configmaps");
     let selection = Selection::everything(kind);
     let request = ListRequest { namespace: Some("a"), selection: &selection, at: At::Latest, after: None, limit: None };
     let options = DeleteOptions::default();

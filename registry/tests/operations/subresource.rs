@@ -18,7 +18,7 @@ fn groups(world: &World) -> Arc<dyn Subresource> {
 
 async fn with_organizations(names: &[&str]) -> World {
     let world = World::start().await;
-    let kind = world.kind(GROUP, VERSION, "organizations").clone();
+    let kind = world.kind(GROUP, VERSION, "organizations");
     for name in names {
         let options = WriteOptions::default();
         let sent = accept(&kind, object(json!({"metadata": {"name": name}})), &options).unwrap();

@@ -35,7 +35,7 @@ const SOON: Duration = Duration::from_secs(30);
 pub(super) struct World {
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn Store>,
-    pub(super) widgets: ServedKind,
+    pub(super) widgets: Arc<ServedKind>,
     user: User,
     /// Where the data lies, if it lies on a disk.
     _folder: Option<TempDir>,
@@ -107,7 +107,7 @@ impl World {
     /// Over a store that is open.
     pub(super) async fn over(store: Arc<dyn Store>) -> Self {
         let registry = Registry::start(store.clone(), all_kinds(), Default::default()).await.unwrap();
-        let widgets = registry.find(&GroupVersion::new(HOME, "v1"), "widgets").unwrap().clone();
+        let widgets = registry.find(&GroupVersion::new(HOME, "v1"), "widgets").unwrap();
         let user = User { name: "tester".to_owned(), ..User::default() };
         Self { registry, store, widgets, user, _folder: None }
     }
@@ -121,7 +121,7 @@ impl World {
         Ctx { user: &self.user, now: now(), annotations: None }
     }
 
-    pub(super) fn kind(&self, group: &'static str, version: &'static str, plural: &str) -> &ServedKind {
+    pub(super) fn kind(&self, group: &'static str, version: &'static str, plural: &str) -> Arc<ServedKind> {
         self.registry.find(&GroupVersion::new(group, version), plural).unwrap()
     }
 

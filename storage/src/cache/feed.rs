@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::PAGE;
@@ -36,6 +36,14 @@ pub(super) struct Feed {
     pub(super) bound: RingBound,
     /// readers --someone waits for a revision--> feed
     pub(super) progress_wanted: Arc<Notify>,
+    /// cache --what is to be made again--> feed
+    pub(super) remake_rx: mpsc::Receiver<Remake>,
+}
+
+/// A range whose objects are to be made again, and whom to tell that they are.
+pub(super) struct Remake {
+    pub(super) range: Prefix,
+    pub(super) done_tx: oneshot::Sender<()>,
 }
 
 impl Feed {
@@ -97,6 +105,12 @@ impl Feed {
                 }
                 () = herald.rest() => {
                     herald.tell();
+                    continue;
+                }
+                Some(Remake { range, done_tx }) = self.remake_rx.recv() => {
+                    core.remake(&mut self.maker, &range);
+                    // Who does not wait any more need not be told.
+                    let _ = done_tx.send(());
                     continue;
                 }
             };

@@ -1,11 +1,13 @@
 //! The targets: one file each, named as their corpus is.
 
 pub mod continue_token;
+pub mod definition;
 pub mod delete_options;
 pub mod field_selector;
 pub mod host_kind;
 pub mod json;
 pub mod json_patch;
+pub mod json_path;
 pub mod label_selector;
 pub mod media;
 pub mod merge_patch;
@@ -45,11 +47,13 @@ macro_rules! targets {
 /// All targets.
 pub const TARGETS: &[Target] = targets![
     continue_token,
+    definition,
     delete_options,
     field_selector,
     host_kind,
     json,
     json_patch,
+    json_path,
     label_selector,
     media,
     merge_patch,

@@ -50,11 +50,13 @@ macro_rules! targets {
 
 targets![
     continue_token,
+    definition,
     delete_options,
     field_selector,
     host_kind,
     json,
     json_patch,
+    json_path,
     label_selector,
     media,
     merge_patch,

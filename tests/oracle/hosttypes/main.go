@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,6 +47,11 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime]():     "MicroTime",
 	reflect.TypeFor[metav1.FieldsV1]():      "FieldsV1",
 	reflect.TypeFor[runtime.RawExtension](): "RawExtension",
+
+	reflect.TypeFor[apiextensionsv1.JSON]():                         "JSON",
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():        "SchemaOrBool",
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray]():       "SchemaOrList",
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray](): "SchemaOrTexts",
 }
 
 func main() {

@@ -2,8 +2,8 @@ use super::*;
 
 #[test]
 fn every_set_of_labels_has_a_place_of_its_own() {
-    for index in 0..3 * Labels::PER_TARGET {
-        assert_eq!(Labels::at(index).index(), index);
+    for index in 0..Labels::PER_TARGET {
+        assert_eq!(Labels::at(3, index).index_in_target(), index);
     }
     for (at, verb) in VerbLabel::ALL.into_iter().enumerate() {
         assert_eq!(verb as usize, at);

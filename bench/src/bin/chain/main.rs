@@ -107,7 +107,7 @@ async fn cost(site: &Site, subject: Subject) -> Result<Duration, Failure> {
     for _ in 0..REQUESTS {
         match subject {
             Subject::Handler => {
-                let object = site.registry.get(kind, "default", "a", At::Latest).await?;
+                let object = site.registry.get(&kind, "default", "a", At::Latest).await?;
                 let body = [kind.head().as_ref(), object.as_bytes()].concat();
                 std::hint::black_box(body);
             }

@@ -38,6 +38,19 @@ pub(super) fn is_request_uri(text: &str) -> bool {
     is_escaped(path, Part::Path)
 }
 
+/// Whether a text is a URI that says where it leads: one with a scheme and a host.
+pub(crate) fn is_absolute_url(text: &str) -> bool {
+    let Some((scheme, rest)) = split_scheme(text).filter(|_| is_request_uri(text)) else {
+        return false;
+    };
+    let Some(after) = rest.strip_prefix("//") else {
+        return false;
+    };
+    let authority = after.split(['/', '?']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    !scheme.is_empty() && !host.is_empty()
+}
+
 /// The scheme, if there is one, and what comes after it.
 fn split_scheme(text: &str) -> Option<(&str, &str)> {
     for (i, b) in text.bytes().enumerate() {

@@ -22,10 +22,10 @@ use crate::context::{Clock, Ctx};
 use crate::delete::{DeleteOptions, Preconditions};
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::own_writes::server;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 use crate::watch::WatchFrom;
 
 /// How long to wait before events are followed again after a failure.
@@ -36,7 +36,7 @@ const AT_A_TIME: usize = 512;
 
 /// Forgets events this long after they were last written, for as long as it is awaited.
 pub async fn expire_events(registry: Arc<Registry>, ttl: Duration, clock: Arc<dyn Clock>) {
-    let Some(kind) = registry.find(&GroupVersion::new("", "v1"), "events").cloned() else { return };
+    let Some(kind) = registry.find(&GroupVersion::new("", "v1"), "events") else { return };
     let expiry = Expiry { registry, kind, ttl, clock };
     loop {
         if let Err(error) = expiry.follow().await {
@@ -48,7 +48,7 @@ pub async fn expire_events(registry: Arc<Registry>, ttl: Duration, clock: Arc<dy
 
 struct Expiry {
     registry: Arc<Registry>,
-    kind: ServedKind,
+    kind: Arc<ServedKind>,
     ttl: Duration,
     clock: Arc<dyn Clock>,
 }

@@ -177,7 +177,7 @@ impl Subresource for Finalize {
             tracking: &body.options.tracking,
             dry_run: body.options.dry_run,
         };
-        let written = call.registry.update(call.ctx, kind, "", call.name, update).await?;
+        let written = call.registry.update(call.ctx, &kind, "", call.name, update).await?;
         let object = kind.read(&written.object).map_err(|error| error.about(&kind.resource(), call.name))?;
         Ok(SubresourceAnswer { object, warnings: written.warnings })
     }

@@ -25,7 +25,7 @@ impl Admission for NamespaceLifecycle {
         let name = proposal.namespace();
         let absent = || Error::NotFound { resource: namespaces.resource(), name: name.to_owned() };
         let key = namespaces.key("", name).map_err(|_| absent())?;
-        let namespace = registry.current(namespaces, &key, proposal.at).await?.ok_or_else(absent)?;
+        let namespace = registry.current(&namespaces, &key, proposal.at).await?.ok_or_else(absent)?;
         if namespace.object.metadata().deletion_timestamp().is_some() {
             return Err(terminating(&proposal.kind.resource(), proposal.name(), name));
         }

@@ -15,7 +15,7 @@ pub async fn make_system_namespaces(registry: &Registry) -> Result<()> {
     let Some(kind) = registry.find(&GroupVersion::new("", "v1"), "namespaces") else { return Ok(()) };
     for name in SYSTEM_NAMESPACES {
         let metadata: Value = json!({ "name": name });
-        create(registry, kind, Object::new(Map::from_iter([("metadata".to_owned(), metadata)]))).await?;
+        create(registry, &kind, Object::new(Map::from_iter([("metadata".to_owned(), metadata)]))).await?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! `organizations/{name}/groups`: the groups of an organization.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bailiwick_api::OrgGroupName;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Object};
@@ -8,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use crate::delete::{DeleteOptions, Deleted};
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::read::{ListRequest, encoded};
 use crate::selection::Selection;
+use crate::served_kind::ServedKind;
 use crate::subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 use crate::update::{Part, Update};
 
@@ -25,7 +27,7 @@ pub(super) struct Groups;
 
 impl Groups {
     /// The kind of the groups, in the version of the request.
-    fn groups<'c>(call: &SubresourceCall<'c>) -> Result<&'c ServedKind> {
+    fn groups(call: &SubresourceCall<'_>) -> Result<Arc<ServedKind>> {
         let resource = || bailiwick_machinery::GroupResource::new(call.group_version.group.clone(), "orggroups");
         let found = call.registry.find(call.group_version, "orggroups");
         found.ok_or_else(|| Error::NotSupported { resource: resource(), action: "groups" })
@@ -46,7 +48,7 @@ impl Groups {
     /// Refuses what is said of an organization that does not exist.
     async fn check_parent(call: &SubresourceCall<'_>) -> Result<()> {
         let Some(parent) = call.registry.find(call.group_version, "organizations") else { return Ok(()) };
-        call.registry.get(parent, "", call.name, At::Latest).await.map(|_| ())
+        call.registry.get(&parent, "", call.name, At::Latest).await.map(|_| ())
     }
 }
 
@@ -70,7 +72,7 @@ impl Subresource for Groups {
 
     async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
         Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         let selection = Selection::everything(kind);
         let request = ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
         let list = call.registry.list(kind, &request).await?;
@@ -92,7 +94,7 @@ impl Subresource for Groups {
 
     async fn create(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
         Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         Self::check_name(&call, kind, &body.object)?;
         call.ctx.annotate(GROUP_NAME, body.object.metadata().name());
         let accepted = kind.accept(body.object, &body.options)?;
@@ -102,7 +104,7 @@ impl Subresource for Groups {
 
     async fn update(&self, call: SubresourceCall<'_>, body: SubresourceBody) -> Result<SubresourceAnswer> {
         Self::check_parent(&call).await?;
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         Self::check_name(&call, kind, &body.object)?;
         call.ctx.annotate(GROUP_NAME, body.object.metadata().name());
         let name = body.object.metadata().name().to_owned();
@@ -117,7 +119,7 @@ impl Subresource for Groups {
     }
 
     async fn delete(&self, call: SubresourceCall<'_>, item: &str, options: &DeleteOptions) -> Result<Deleted> {
-        let kind = Self::groups(&call)?;
+        let kind = &*Self::groups(&call)?;
         let name = format!("{}{}{item}", call.name, OrgGroupName::SEPARATOR);
         call.ctx.annotate(GROUP_NAME, name.as_str());
         call.registry.delete(call.ctx, kind, "", &name, options).await

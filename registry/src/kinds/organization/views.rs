@@ -92,7 +92,7 @@ async fn organization(call: &SubresourceCall<'_>) -> Result<Organization> {
         name: call.name.to_owned(),
     };
     let kind = call.registry.find(call.group_version, "organizations").ok_or_else(absent)?;
-    let found = call.registry.get(kind, "", call.name, At::Latest).await?;
+    let found = call.registry.get(&kind, "", call.name, At::Latest).await?;
     let object = kind.read(&found).map_err(|error| error.about(&kind.resource(), call.name))?;
     Organization::deserialize(object.as_value())
         .map_err(|error| Error::Failed { what: "an organization", why: error.to_string() })

@@ -34,7 +34,7 @@ static SITE: LazyLock<Mutex<Site>> = LazyLock::new(|| Mutex::new(Site::open()));
 pub fn target(data: &[u8]) {
     let Ok((object, _)) = from_json(data).and_then(Decoded::into_object) else { return };
     let site = SITE.lock().unwrap_or_else(PoisonError::into_inner);
-    for kind in site.registry.served() {
+    for kind in site.registry.kinds().served() {
         site.runtime.block_on(site.live(kind, object.clone()));
     }
 }

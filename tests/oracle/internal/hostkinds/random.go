@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,6 +23,9 @@ type Filler struct {
 var words = []string{
 	"a", "name-1", "example.com/x", "ü", "日本", "line\nbreak", "\"q\"", "<&>", "0", "true", "\u2028", "a b", "Zz", "x_1", "TCP", "k8s",
 }
+
+// What a schema may hold as a value.
+var values = []string{`"a"`, `1`, `-2.5`, `true`, `{}`, `[]`, `{"a":[1,null,"x"],"b":{"c":false}}`, `""`}
 
 var quantities = []string{"0", "1", "100m", "1500m", "1Gi", "1.5Gi", "0.5", "1e3", "12e6", "1k", "-1", "3n", "1000000000000", "5Ti", "0.1Mi"}
 
@@ -48,6 +52,30 @@ func (f Filler) Fill(v reflect.Value, depth int) {
 		raw := fmt.Sprintf(`{"f:a%d":{},"f:b":{"k:{\"name\":\"x\"}":{".":{},"f:y":{}}}}`, f.Intn(9))
 		v.Set(reflect.ValueOf(metav1.FieldsV1{Raw: []byte(raw)}))
 		return
+	case apiextensionsv1.JSON:
+		v.Set(reflect.ValueOf(apiextensionsv1.JSON{Raw: []byte(values[f.Intn(len(values))])}))
+		return
+	case apiextensionsv1.JSONSchemaPropsOrBool:
+		if made := (apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: f.schema(depth)}); f.Intn(2) == 0 {
+			v.Set(reflect.ValueOf(made))
+		} else {
+			v.Set(reflect.ValueOf(apiextensionsv1.JSONSchemaPropsOrBool{Allows: f.Intn(2) == 0}))
+		}
+		return
+	case apiextensionsv1.JSONSchemaPropsOrArray:
+		made := apiextensionsv1.JSONSchemaPropsOrArray{Schema: f.schema(depth)}
+		if f.Intn(3) == 0 {
+			made = apiextensionsv1.JSONSchemaPropsOrArray{JSONSchemas: []apiextensionsv1.JSONSchemaProps{*f.schema(depth), *f.schema(depth)}}
+		}
+		v.Set(reflect.ValueOf(made))
+		return
+	case apiextensionsv1.JSONSchemaPropsOrStringArray:
+		made := apiextensionsv1.JSONSchemaPropsOrStringArray{Schema: f.schema(depth)}
+		if f.Intn(2) == 0 {
+			made = apiextensionsv1.JSONSchemaPropsOrStringArray{Property: []string{"a", f.text()}}
+		}
+		v.Set(reflect.ValueOf(made))
+		return
 	case metav1.TypeMeta:
 		return
 	}
@@ -60,6 +88,8 @@ func (f Filler) Fill(v reflect.Value, depth int) {
 		v.SetInt(int64(int32(f.number())))
 	case reflect.Int64:
 		v.SetInt(f.number())
+	case reflect.Float64:
+		v.SetFloat([]float64{0, 1, -3, 1.5, -0.25, 1e15}[f.Intn(6)])
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		f.Fill(v.Elem(), depth)
@@ -96,6 +126,13 @@ func (f Filler) Fill(v reflect.Value, depth int) {
 	default:
 		panic(v.Type())
 	}
+}
+
+// schema is never nil, and empty where it would be too deep.
+func (f Filler) schema(depth int) *apiextensionsv1.JSONSchemaProps {
+	schema := &apiextensionsv1.JSONSchemaProps{}
+	f.Fill(reflect.ValueOf(schema).Elem(), depth-1)
+	return schema
 }
 
 func (f Filler) text() string {

@@ -13,9 +13,9 @@ use super::ledger::{Rows, required, written};
 use crate::admission::{Admission, Proposal};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
-use crate::kind::ServedKind;
 use crate::read::{encoded, failed};
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::Part;
 
 /// Refuses objects beyond what the quotas of their namespace allow.
@@ -96,7 +96,7 @@ impl Admission for QuotaEnforcement {
         let Some(quotas) = registry.find(&GroupVersion::new("", "v1"), "resourcequotas") else { return Ok(txn) };
         let state = registry.cache().snapshot(proposal.at).await;
         let state = state.map_err(|error| failed("create", proposal.kind, error))?;
-        let txn = if is_made { self.charge(&state, quotas, proposal, txn)? } else { txn };
+        let txn = if is_made { self.charge(&state, &quotas, proposal, txn)? } else { txn };
         if is_quota { self.change_rules(&state, proposal, txn) } else { Ok(txn) }
     }
 }

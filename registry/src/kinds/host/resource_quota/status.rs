@@ -19,9 +19,10 @@ use super::enforce::{bad_key, quotas_of};
 use super::ledger::Rows;
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::error::{Error, Result};
-use crate::kind::{Kind, ServedKind};
+use crate::kind::Kind;
 use crate::read::failed;
 use crate::registry::Registry;
+use crate::served_kind::ServedKind;
 use crate::update::{Part, Update};
 use crate::write::{Tracking, WriteOptions};
 
@@ -45,7 +46,7 @@ struct Follower<'r> {
 
 /// Keeps the status of quotas true from now on. Ends only if there are none to be had.
 pub async fn keep_quota_status(registry: Arc<Registry>) {
-    let Some(quotas) = registry.find(&GroupVersion::new("", "v1"), "resourcequotas").cloned() else { return };
+    let Some(quotas) = registry.find(&GroupVersion::new("", "v1"), "resourcequotas") else { return };
     loop {
         let followed = match Rows::new().map_err(bad_key) {
             Err(error) => Err(error),
@@ -180,7 +181,7 @@ impl Follower<'_> {
 fn counted_kinds(registry: &Registry) -> HashMap<String, Arc<Kind>> {
     let names =
         |kind: &Arc<Kind>| counted::names(kind).into_iter().map(|name| (name, kind.clone())).collect::<Vec<_>>();
-    registry.kinds().iter().flat_map(names).collect()
+    registry.kinds().kinds().iter().flat_map(names).collect()
 }
 
 /// What the status of a quota is to say.

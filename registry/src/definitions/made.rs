@@ -1,0 +1,97 @@
+//! From a definition to a kind.
+
+use std::borrow::Cow;
+
+use bailiwick_machinery::crd::{self, Definition as Defined, Names as DefinedNames, Version as DefinedVersion};
+use bailiwick_machinery::schema::Schema;
+use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Object, Scope, encode};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use crate::kind::{Definition, Difference, Kind, KindError, Names, SelectableField, Version};
+
+/// Why a definition is no kind. What was accepted once can be served, so this is damage, or the work of another program.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotServed {
+    /// It has no version in which objects are stored.
+    #[error("it has no storage version")]
+    NoStorage,
+    /// A schema is none.
+    #[error("the schema of version {version} cannot be used: {errors}")]
+    Schema {
+        /// The version.
+        version: String,
+        /// What is wrong with it.
+        errors: FieldErrors,
+    },
+    /// Its names cannot be those of a kind.
+    #[error(transparent)]
+    Kind(#[from] KindError),
+}
+
+/// What would be served of a definition; another one if anything of it changes that a kind is made of.
+pub(crate) fn fingerprint(object: &Object) -> String {
+    let part = |path: &str| object.as_value().pointer(path).cloned().unwrap_or_default();
+    let terminating = object.metadata().deletion_timestamp().is_some();
+    hash(&json!([part("/metadata/name"), part("/spec"), part("/status/acceptedNames"), terminating]))
+}
+
+/// The kind that a definition defines, under the names it was granted.
+pub(crate) fn kind(object: &Object, defined: &Defined) -> Result<Kind, NotServed> {
+    let stored = defined.spec.storage_version().ok_or(NotServed::NoStorage)?;
+    let group = &defined.spec.group;
+    let scope = if defined.spec.scope == "Cluster" { Scope::Cluster } else { Scope::Namespaced };
+    let stored_schema = written(stored);
+    let kind =
+        Kind::new(names(&defined.status.accepted_names), scope, NameRule::DnsSubdomain, version(group, stored)?)?;
+    let kind = if stored.has_status() { kind.with_status() } else { kind };
+    let others = defined.spec.versions.iter().filter(|version| version.served && !version.storage);
+    let kind = others.into_iter().try_fold(kind, |kind, other| {
+        let same = written(other) == stored_schema;
+        let difference = if same { Difference::None } else { Difference::Schema };
+        version(group, other).map(|version| kind.also_served_with(version, difference))
+    })?;
+    Ok(kind.defined(Definition {
+        name: defined.name.clone(),
+        fingerprint: fingerprint(object),
+        mark: hash(&stored_schema),
+        serves_stored: stored.served,
+        is_terminating: object.metadata().deletion_timestamp().is_some(),
+        retired: CancellationToken::new(),
+    }))
+}
+
+fn version(group: &str, version: &DefinedVersion) -> Result<Version, NotServed> {
+    let schema = Schema::from_json(&written(version));
+    let schema = schema.map_err(|errors| NotServed::Schema { version: version.name.clone(), errors })?;
+    let selectable = version.selectable_fields.iter();
+    Ok(Version {
+        group_version: GroupVersion::new(group.to_owned(), version.name.clone()),
+        schema,
+        columns: crd::columns(&version.additional_printer_columns),
+        selectable: selectable.map(|field| SelectableField::new(field.json_path.trim_start_matches('.'))).collect(),
+    })
+}
+
+/// The schema as it is written.
+fn written(version: &DefinedVersion) -> Value {
+    version.written_schema().cloned().map_or_else(|| json!({"type": "object"}), Value::Object)
+}
+
+fn names(accepted: &DefinedNames) -> Names {
+    let owned = |names: &[String]| names.iter().cloned().map(Cow::Owned).collect();
+    Names {
+        kind: accepted.kind.clone().into(),
+        list_kind: accepted.list_kind.clone().into(),
+        plural: accepted.plural.clone().into(),
+        singular: accepted.singular.clone().into(),
+        short_names: owned(&accepted.short_names),
+        categories: owned(&accepted.categories),
+    }
+}
+
+fn hash(value: &Value) -> String {
+    let digest = Sha256::digest(encode::to_json(value));
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

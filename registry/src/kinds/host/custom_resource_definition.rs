@@ -1,0 +1,130 @@
+//! CustomResourceDefinition: a kind that is data. What becomes of one is told in [`crate::definitions`].
+
+use async_trait::async_trait;
+use bailiwick_machinery::table::{Column, ColumnType, Columns};
+use bailiwick_machinery::{FieldErrors, NameRule, Object, Scope, crd};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde_json::{Value, json};
+
+use super::list;
+use crate::context::Ctx;
+use crate::definitions::{Condition, FINALIZER, set_condition, status};
+use crate::error::Result;
+use crate::kind::{Kind, KindError};
+use crate::strategy::Strategy;
+use crate::update::Part;
+
+pub(super) fn kind() -> Result<Kind, KindError> {
+    let kind = Kind::host::<CustomResourceDefinition>(Scope::Cluster, NameRule::DnsSubdomain)?;
+    let created = Column::new("Created At", ColumnType::Date, super::description(&kind, "metadata.creationTimestamp"));
+    let columns =
+        || Columns::named().with(created.clone(), |object, _| object.metadata().creation_timestamp().to_owned().into());
+    Ok(kind
+        .short_names(&["crd", "crds"])
+        .categories(&["api-extensions"])
+        .with_status()
+        .with_generation()
+        .columns(columns)
+        .strategy(Rules))
+}
+
+struct Rules;
+
+// === impl Rules ===
+
+#[async_trait]
+impl Strategy for Rules {
+    fn complete(&self, object: &mut Object) {
+        crd::set_defaults(object);
+    }
+
+    async fn prepare_create(&self, _: &Ctx<'_>, object: &mut Object) -> Result<()> {
+        store_version(object);
+        Ok(())
+    }
+
+    async fn prepare_update(&self, _: &Ctx<'_>, object: &mut Object, _: &Object) -> Result<()> {
+        store_version(object);
+        Ok(())
+    }
+
+    fn validate(&self, object: &Object, errors: &mut FieldErrors) {
+        crd::validate(object, errors);
+    }
+
+    fn validate_update(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
+        crd::validate_update(object, old, errors);
+    }
+
+    fn validate_part(&self, part: Part, object: &Object, _: &Object, errors: &mut FieldErrors) {
+        if part == Part::Status {
+            crd::validate_status_update(object, errors);
+        }
+    }
+
+    fn warnings(&self, object: &Object, _: Option<&Object>) -> Vec<String> {
+        let versions = list(object, "spec.versions").iter().enumerate();
+        versions.flat_map(|(at, version)| not_enforced(at, version)).collect()
+    }
+
+    fn must_stay(&self, object: &Object) -> bool {
+        // Whatever it holds, its objects go first.
+        object.metadata().deletion_timestamp().is_none()
+    }
+
+    fn mark_deleted(&self, object: &mut Object) {
+        object.metadata_mut().remove("deletionGracePeriodSeconds");
+        object.set_generation(object.metadata().generation() - 1);
+        let mut finalizers: Vec<String> = object.metadata().finalizers().map(str::to_owned).collect();
+        if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
+            finalizers.push(FINALIZER.to_owned());
+        }
+        object.set_finalizers(&finalizers);
+        let now = object.metadata().deletion_timestamp().unwrap_or_default().to_owned();
+        let condition = Condition {
+            name: "Terminating",
+            status: "True",
+            reason: "InstanceDeletionPending",
+            message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        };
+        set_condition(object, condition, &now);
+    }
+}
+
+/// Notes in which version objects are stored from now on.
+fn store_version(object: &mut Object) {
+    let stored = list(object, "spec.versions").iter().find(|version| version["storage"] == true);
+    let Some(stored) = stored.map(|version| version["name"].clone()) else { return };
+    let known = status(object).entry("storedVersions").or_insert(Value::Null);
+    match known {
+        Value::Array(known) if known.contains(&stored) => {}
+        Value::Array(known) => known.push(stored),
+        other => *other = json!([stored]),
+    }
+}
+
+/// What a version asks for that is not done.
+fn not_enforced(at: usize, version: &Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if version.pointer("/schema/openAPIV3Schema").is_some_and(has_rules) {
+        warnings.push(format!(
+            "spec.versions[{at}].schema.openAPIV3Schema: x-kubernetes-validations are kept, but not enforced by this server"
+        ));
+    }
+    if version.pointer("/subresources/scale").is_some() {
+        warnings.push(format!("spec.versions[{at}].subresources.scale is kept, but not served by this server"));
+    }
+    warnings
+}
+
+/// Whether a schema has rules in CEL, here or below.
+fn has_rules(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => {
+            fields.get("x-kubernetes-validations").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty())
+                || fields.values().any(has_rules)
+        }
+        Value::Array(items) => items.iter().any(has_rules),
+        _ => false,
+    }
+}

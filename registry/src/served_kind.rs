@@ -1,0 +1,222 @@
+//! A kind in one of its versions, which is what requests are for: how its objects are stored, read and named there.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use bailiwick_machinery::apply::FieldManager;
+use bailiwick_machinery::host::HostType;
+use bailiwick_machinery::schema::Schema;
+use bailiwick_machinery::{GroupKind, GroupResource, GroupVersionKind, Object, Scope, schema};
+use bailiwick_storage::{Key, KeyError, Prefix};
+use bytes::Bytes;
+
+use crate::encoded::{self, Encoded, EncodedError};
+use crate::kind::{Difference, Kind, Version};
+
+/// A kind in one of its versions: what a request is for. Cheap to clone.
+#[derive(Clone)]
+pub struct ServedKind {
+    kind: Arc<Kind>,
+    version: usize,
+    gvk: GroupVersionKind,
+    head: Bytes,
+    /// The head of the version in which objects are stored.
+    stored_head: Bytes,
+    /// Who owns which fields, in this version. Made when someone writes: most kinds there are hardly ever are.
+    fields: Arc<OnceLock<FieldManager>>,
+    /// What Go's types say of its objects and of lists of them.
+    host_type: Option<HostType>,
+    list_host_type: Option<HostType>,
+}
+
+// === impl ServedKind ===
+
+impl ServedKind {
+    /// The kind in each of the versions it is served in.
+    pub(crate) fn all(kind: &Arc<Kind>) -> Vec<Self> {
+        let Some(stored_head) = stored_head(kind) else { return Vec::new() };
+        let serve = |(version, served): (usize, &Version)| {
+            let gvk = served.group_version.kind(kind.names().kind.clone());
+            let head = encoded::head(&gvk);
+            let typed = |gvk: &GroupVersionKind| if kind.is_typed() { HostType::of(gvk) } else { None };
+            let host_type = typed(&gvk);
+            let list_host_type = typed(&served.group_version.kind(kind.names().list_kind.clone()));
+            let (kind, stored_head, fields) = (kind.clone(), stored_head.clone(), Arc::default());
+            Self { kind, version, gvk, head, stored_head, fields, host_type, list_host_type }
+        };
+        let first = kind.definition().map_or(0, |definition| usize::from(!definition.serves_stored));
+        kind.versions().iter().enumerate().skip(first).map(serve).collect()
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The version.
+    pub fn version(&self) -> &Version {
+        // `all` made this number of the versions there are, and they do not change.
+        &self.kind.versions()[self.version]
+    }
+
+    /// What its objects state.
+    pub fn gvk(&self) -> &GroupVersionKind {
+        &self.gvk
+    }
+
+    /// What a list of them states.
+    pub fn list_gvk(&self) -> GroupVersionKind {
+        self.version().group_version.kind(self.kind.names().list_kind.clone())
+    }
+
+    /// What Go's types say of its objects, if it is one of Kubernetes' own kinds.
+    pub fn host_type(&self) -> Option<HostType> {
+        self.host_type
+    }
+
+    /// What Go's types say of lists of its objects, if it is one of Kubernetes' own kinds.
+    pub fn list_host_type(&self) -> Option<HostType> {
+        self.list_host_type
+    }
+
+    /// Whether what is stored of its objects is what is served, but for the head.
+    pub fn is_served_as_stored(&self) -> bool {
+        self.difference() == Difference::None
+    }
+
+    /// The object behind the bytes, in this version.
+    pub fn read(&self, encoded: &Encoded) -> Result<Object, EncodedError> {
+        let mut object = encoded.to_object(&self.gvk)?;
+        match self.difference() {
+            Difference::None => {}
+            Difference::Names(renamed) => {
+                renamed.iter().for_each(|(here, stored)| rename(&mut object, stored, here));
+                fill(self.host_type, &mut object);
+            }
+            Difference::Schema => object.edit_as_value(|value| drop(schema::prune(&self.version().schema, value))),
+        }
+        Ok(object)
+    }
+
+    /// An object of this version as it is stored.
+    pub(crate) fn in_stored_form<'o>(&self, object: &'o Object) -> Cow<'o, Object> {
+        let difference = self.difference();
+        if difference == Difference::None {
+            return Cow::Borrowed(object);
+        }
+        let mut changed = object.clone();
+        match difference {
+            Difference::None => {}
+            Difference::Names(renamed) => {
+                renamed.iter().for_each(|(here, stored)| rename(&mut changed, here, stored));
+                fill(self.kind.stored_gvk().as_ref().and_then(HostType::of), &mut changed);
+            }
+            Difference::Schema => {
+                if let Some(stored) = self.kind.versions().first() {
+                    fit_stored(&stored.schema, &mut changed);
+                }
+            }
+        }
+        Cow::Owned(changed)
+    }
+
+    fn difference(&self) -> Difference {
+        self.kind.differences().get(self.version).copied().unwrap_or(Difference::None)
+    }
+
+    /// Its group and kind.
+    pub fn group_kind(&self) -> GroupKind {
+        self.gvk.group_kind()
+    }
+
+    /// Its group and plural.
+    pub fn resource(&self) -> GroupResource {
+        GroupResource::new(self.gvk.group.clone(), self.kind.names().plural.clone())
+    }
+
+    /// What precedes an [`Encoded`](crate::Encoded) object of it: `{"apiVersion":…,"kind":…,`.
+    pub fn head(&self) -> &Bytes {
+        &self.head
+    }
+
+    pub(crate) fn stored_head(&self) -> &Bytes {
+        &self.stored_head
+    }
+
+    /// Who owns which fields of its objects.
+    pub fn fields(&self) -> &FieldManager {
+        self.fields.get_or_init(|| field_manager(&self.kind, &self.gvk, self.version()))
+    }
+
+    /// The key of an object. Only a name that no object can have has none.
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<Key, KeyError> {
+        match self.kind.scope() {
+            Scope::Namespaced => self.kind.keys().namespaced(namespace, name),
+            Scope::Cluster => self.kind.keys().object(name),
+        }
+    }
+
+    /// The objects of a namespace, or all.
+    pub(crate) fn range(&self, namespace: Option<&str>) -> Result<Prefix, KeyError> {
+        match namespace {
+            Some(namespace) => self.kind.keys().namespace(namespace),
+            None => Ok(self.kind.keys().all().clone()),
+        }
+    }
+}
+
+/// What precedes an object of a kind in storage. Where the schema can change it says which one the object fits, so that
+/// only those are looked at that were stored by another.
+pub(crate) fn stored_head(kind: &Kind) -> Option<Bytes> {
+    let head = encoded::head(&kind.stored_gvk()?);
+    Some(match kind.definition() {
+        None => head,
+        Some(definition) => [&head[..], format!("\"schema\":\"{}\",", definition.mark).as_bytes()].concat().into(),
+    })
+}
+
+/// Makes an object fit the schema it is stored by: no field that is unknown, and the defaults there are now.
+pub(crate) fn fit_stored(schema: &Schema, object: &mut Object) {
+    object.edit_as_value(|value| {
+        schema::prune(schema, value);
+        schema::drop_nulls(schema, value);
+        // What an embedded object's metadata lacks was told to who wrote it.
+        let _ = schema::coerce_embedded(schema, value);
+        schema::default(schema, value);
+    });
+}
+
+fn rename(object: &mut Object, from: &str, to: &str) {
+    if let Some(value) = object.fields_mut().remove(from) {
+        object.fields_mut().insert(to.to_owned(), value);
+    }
+}
+
+/// Gives an object the empty fields that Go writes. What was accepted once is accepted in other versions too.
+fn fill(host_type: Option<HostType>, object: &mut Object) {
+    if let Some(host_type) = host_type {
+        let _ = host_type.accept(object);
+    }
+}
+
+/// Owners may have written in any version.
+fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldManager {
+    let others = kind.versions().iter().filter(|other| other.group_version != own.group_version);
+    let manager = others.fold(FieldManager::new(gvk.clone(), &own.schema), |manager, other| {
+        manager.with_version(other.group_version.clone(), &other.schema)
+    });
+    let manager = manager.with_parts(kind.parts());
+    let manager = match (kind.has_status(), kind.is_typed()) {
+        (false, _) => manager,
+        (true, false) => manager.with_status(),
+        (true, true) => manager.with_status_and_metadata(),
+    };
+    match HostType::of(gvk).filter(|_| kind.is_typed()) {
+        None => manager,
+        host_type => {
+            let mut empty = Object::default();
+            fill(host_type, &mut empty);
+            manager.with_empty(empty)
+        }
+    }
+}
