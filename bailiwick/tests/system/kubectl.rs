@@ -43,7 +43,7 @@ async fn kubectl_works_in_front_of_etcd() {
 async fn config_maps(shell: &Shell, folder: &std::path::Path) {
     let created = shell.run("create configmap settings --from-literal=colour=red --from-literal=size=7").await;
     assert_eq!(created, "configmap/settings created\n");
-    let table = shell.run("get configmaps").await;
+    let table = shell.run("get configmaps --field-selector=metadata.name=settings").await;
     let words: Vec<_> = table.split_whitespace().collect();
     assert_eq!((&words[..3], &words[3..5]), (&["NAME", "DATA", "AGE"][..], &["settings", "2"][..]), "{table}");
     shell.run(r#"patch cm settings -p {"data":{"size":null,"shape":"round"}}"#).await;

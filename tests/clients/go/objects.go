@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -21,10 +19,6 @@ func makeNamespace(ctx context.Context, objects dynamic.Interface) (string, erro
 		"metadata":   map[string]any{"generateName": "client-go-"},
 	}}
 	made, err := objects.Resource(namespaces).Create(ctx, namespace, metav1.CreateOptions{})
-	if errors.IsNotFound(err) {
-		// A server without namespaces takes any for made.
-		return "client-go-" + rand.String(5), nil
-	}
 	if err != nil {
 		return "", fmt.Errorf("make a namespace: %w", err)
 	}

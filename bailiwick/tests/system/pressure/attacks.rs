@@ -60,7 +60,8 @@ const ATTACKS: [(&str, Attack); 9] = [
 async fn http2_is_no_weapon() {
     let _turn = turn().await;
     let folder = folder();
-    let mut server = Server::start(folder.path(), &[]).await;
+    // Whose watches stay.
+    let mut server = Server::start(folder.path(), &["--controllers="]).await;
     let endpoint = Endpoint::of(&server);
     let client = endpoint.connect().await.unwrap();
     let (memory, files) = (resident(server.pid()), open_files(server.pid()));
