@@ -1,13 +1,14 @@
 //! Quotas: how many objects a namespace may have.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, keep_quota_status};
 use bailiwick_registry::{
-    Ctx, DeleteOptions, Error, ListRequest, Part, Registry, Result, Selection, ServedKind, Tracking, Update, User,
-    WriteOptions,
+    Admission, Ctx, DeleteOptions, Error, ListRequest, Part, Proposal, Registry, Result, Selection, ServedKind,
+    Tracking, Update, User, WriteOptions,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
 use bailiwick_storage::testing::SimDisk;
@@ -39,9 +40,15 @@ impl Host {
     }
 
     async fn over(store: Arc<dyn Store>) -> Self {
+        Self::with_admission(store, Interloper { limits: Mutex::default() }).await
+    }
+
+    /// With one more rule behind that of quotas.
+    async fn with_admission(store: Arc<dyn Store>, admission: impl Admission) -> Self {
         let kinds = kinds::host().unwrap().into_iter().chain(kinds::all().unwrap()).collect();
         let registry = Registry::start(store.clone(), kinds, Default::default()).await.unwrap();
-        let registry = Arc::new(registry.with_admission(QuotaEnforcement::new().unwrap()));
+        let registry = registry.with_admission(QuotaEnforcement::new().unwrap()).with_admission(admission);
+        let registry = Arc::new(registry);
         Self { registry, store, user: User { name: "tester".to_owned(), ..User::default() } }
     }
 
@@ -262,24 +269,42 @@ async fn a_quota_is_reached_and_never_passed() {
     join_all(churn).await;
 }
 
-/// Nobody who began before a quota was there makes more than it allows together with those who came after.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_new_quota_counts_those_who_write_meanwhile() {
-    for round in 0..10 {
-        let host = Host::start().await;
-        let make = async |number: usize| host.try_config_map(&format!("x{number}")).await.is_ok();
-        let makers = join_all((0..40).map(make));
-        let limit = async {
-            for _ in 0..round {
-                tokio::task::yield_now().await;
+/// While someone makes a config map that is late, and after it was found to fit, changes what fits.
+struct Interloper {
+    /// What fits from then on, for one late object each.
+    limits: Mutex<Vec<&'static str>>,
+}
+
+#[async_trait]
+impl Admission for Interloper {
+    async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let limit = if proposal.name() == "late" { self.limits.lock().unwrap().pop() } else { None };
+        let Some(limit) = limit else { return Ok(txn) };
+        let quotas = registry.find(&GroupVersion::new("", "v1"), "resourcequotas").unwrap();
+        let (options, body) = (WriteOptions::default(), object(quota("q", json!({"configmaps": limit}))));
+        let change = |_: &Object| accept(quotas, body.clone(), &options);
+        let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
+        match registry.update(ctx, quotas, "a", "q", update).await {
+            Err(Error::NotFound { .. }) => {
+                registry.create(ctx, quotas, accept(quotas, body.clone(), &options)?, &options).await?;
             }
-            host.quota("q", json!({"configmaps": "10"})).await;
-            host.count("configmaps").await
-        };
-        let (_, there_before) = futures::future::join(makers, limit).await;
-        let there = host.count("configmaps").await;
-        assert!(there <= there_before.max(10), "{there_before} were there, and then {there}");
+            changed => drop(changed?),
+        }
+        Ok(txn)
     }
+}
+
+/// Nobody who began to write before a quota was there, or was another, makes more than it allows.
+#[tokio::test]
+async fn a_new_quota_counts_for_those_who_write_meanwhile() {
+    let store = Embedded::open(EmbeddedOptions::new(Arc::new(SimDisk::default()))).await.unwrap();
+    let interloper = Interloper { limits: Mutex::new(vec!["1", "1"]) };
+    let host = Host::with_admission(Arc::new(store), interloper).await;
+    host.config_map("x").await;
+    refusal(host.try_config_map("late").await);
+    host.change("resourcequotas", "q", |quota| quota.fields_mut()["spec"]["hard"] = json!({"configmaps": "2"})).await;
+    let refused = refusal(host.try_config_map("late").await);
+    assert!(refused.ends_with("used: configmaps=1, limited: configmaps=1"), "{refused}");
 }
 
 /// Removing an object writes no row, so that nothing holds it up; and a row that was lost is made again.

@@ -12,10 +12,12 @@ const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const MOST_SECONDS: i64 = i32::MAX as i64;
 
+/// A field, and what it may be called.
+type Named = (&'static str, fn(&str) -> Messages);
+
 /// Texts that are names of something, in the order in which they are looked at.
-const NAMES_FIRST: [(&str, fn(&str) -> Messages); 2] =
-    [("serviceAccountName", dns1123_subdomain), ("nodeName", dns1123_subdomain)];
-const NAMES_LAST: [(&str, fn(&str) -> Messages); 4] = [
+const NAMES_FIRST: [Named; 2] = [("serviceAccountName", dns1123_subdomain), ("nodeName", dns1123_subdomain)];
+const NAMES_LAST: [Named; 4] = [
     ("hostname", dns1123_label),
     ("subdomain", dns1123_label),
     ("priorityClassName", dns1123_subdomain),
@@ -49,7 +51,7 @@ pub(super) fn check(spec: &Value, path: &FieldPath, errors: &mut FieldErrors) {
     }
 }
 
-fn check_names(spec: &Value, names: &[(&str, fn(&str) -> Messages)], path: &FieldPath, errors: &mut FieldErrors) {
+fn check_names(spec: &Value, names: &[Named], path: &FieldPath, errors: &mut FieldErrors) {
     for (field, rule) in names {
         let name = text_of(spec, field);
         if !name.is_empty() {
