@@ -11,6 +11,7 @@ mod operations {
     mod list;
     mod namespaces;
     mod quotas;
+    mod remote_namespaces;
     mod selectors;
     mod subresource;
     mod support;
