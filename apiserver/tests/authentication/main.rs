@@ -6,6 +6,7 @@ mod configuration;
 mod cost;
 mod issuer;
 mod keys;
+mod records;
 mod rotation;
 mod running;
 mod site;
