@@ -24,8 +24,8 @@ use crate::metrics::Metrics;
 const MAX_WAITING: usize = 10_000;
 /// How many entries are written at once.
 const MAX_BATCH: usize = 1_024;
-/// How long entries gather that nobody waits for: waking the thread for each would cost more than writing it. Far less than
-/// `MAX_WAITING` come meanwhile.
+/// How long entries gather that nobody waits for, so that the thread is not woken for each. Far less than `MAX_WAITING` come
+/// meanwhile.
 const GATHERING: Duration = Duration::from_millis(5);
 
 /// A log.

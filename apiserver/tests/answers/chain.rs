@@ -66,7 +66,7 @@ impl Audited {
         let mut all = kinds::all().unwrap();
         all.push(secrets());
         let authorizer: Arc<dyn Authorizer> = Arc::new(Opinionated);
-        let wiring = Wiring { kinds: all, authorizer, audit, metrics, options: ServerOptions::default() };
+        let wiring = Wiring { kinds: all, authorizer, audit, metrics, ..Wiring::default() };
         Self { site: Site::wired(wiring).await, folder }
     }
 
@@ -224,7 +224,7 @@ async fn who_finds_no_seat_is_told_to_come_back() {
     let options = ServerOptions { limits, ..ServerOptions::default() };
     let metrics: Arc<Metrics> = Arc::default();
     let authorizer: Arc<dyn Authorizer> = Arc::new(Opinionated);
-    let wiring = Wiring { kinds: kinds::all().unwrap(), authorizer, audit: None, metrics, options };
+    let wiring = Wiring { authorizer, metrics, options, ..Wiring::default() };
     let site = Site::wired(wiring).await;
     let begin = async |name: &str, target: &str, origin: Option<FromWithin>| {
         let mut request = Request::get(target).body(Full::<Bytes>::default()).unwrap();

@@ -6,6 +6,7 @@ mod configuration;
 mod cost;
 mod issuer;
 mod keys;
+mod memory;
 mod records;
 mod rotation;
 mod running;
