@@ -58,7 +58,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) head: &'a Parts,
     pub(crate) request: &'a Request,
     pub(crate) audit_id: &'a HeaderValue,
-    pub(crate) user: Option<&'a User>,
+    pub(crate) user: Option<&'a Arc<User>>,
     pub(crate) now: SystemTime,
 }
 
@@ -79,7 +79,7 @@ impl Auditor {
 
     /// Begins a request's trail; none if nothing is to be written down.
     pub(crate) fn begin(self: &Arc<Self>, arrival: &Arrival<'_>, content: Content) -> Option<Box<Trail>> {
-        let mut verdict = self.policy.judge(arrival.user, arrival.request.info());
+        let mut verdict = self.policy.judge(arrival.user.map(Arc::as_ref), arrival.request.info());
         if content == Content::Secret {
             verdict.level = verdict.level.min(Level::Metadata);
         }

@@ -28,6 +28,7 @@ use bailiwick_registry::kinds::{TokenOwner, TokenReviewError, TokenReviewer};
 use bailiwick_registry::{Clock, User};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use tokio::time::Instant;
 
 pub use self::anonymous::Anonymous;
 pub use self::configuration::{
@@ -48,6 +49,7 @@ use self::certificate::Verdict;
 use self::request_header::RequestHeader;
 use crate::delegated::{ClusterTrust, ClusterTrustError, ProxyTrust};
 use crate::listener::Peer;
+use crate::metrics::{Attempt, AuthenticationMetrics};
 use crate::tls::Tls;
 
 /// What authentication is made of.
@@ -79,6 +81,7 @@ pub struct Authentication {
     audiences: Vec<String>,
     anonymous: ArcSwap<Anonymous>,
     clock: Arc<dyn Clock>,
+    metrics: Arc<AuthenticationMetrics>,
 }
 
 /// Who asks.
@@ -113,7 +116,7 @@ struct Refusal;
 /// A user who is known, or nobody, for whoever asks a server without a connection.
 impl Requester {
     /// The user, if there is one.
-    pub fn user(&self) -> Option<&User> {
+    pub fn user(&self) -> Option<&Arc<User>> {
         match self {
             Self::User(user) => Some(user),
             Self::Nobody | Self::Refused => None,
@@ -142,11 +145,13 @@ impl Authentication {
                 "--requestheader-allowed-names is empty: every certificate of --requestheader-client-ca-file can name any user"
             );
         }
+        let tokens = TokenCache::new(parts.tokens, parts.token_cache);
         Ok(Self {
             tls: parts.tls,
             request_header: ArcSwap::from_pointee(request_header),
             revocable_tokens: parts.revocable_tokens,
-            tokens: TokenCache::new(parts.tokens, parts.token_cache),
+            metrics: Arc::new(AuthenticationMetrics::new(tokens.metrics().clone())),
+            tokens,
             audiences: parts.audiences,
             anonymous: ArcSwap::from_pointee(parts.anonymous),
             clock: parts.clock,
@@ -178,14 +183,35 @@ impl Authentication {
 
     /// Finds out who sends a request over a connection, and takes the credentials out of its headers.
     pub async fn authenticate(&self, path: &str, headers: &mut HeaderMap, peer: &Peer) -> Requester {
+        let begun = Instant::now();
         let found = self.find(headers, peer).await;
         headers.remove(AUTHORIZATION);
         self.request_header.load().strip(headers);
-        match found {
-            Ok(Some(user)) => Requester::User(user),
-            Err(Refusal) => Requester::Refused,
-            Ok(None) => self.without_credential(path),
-        }
+        let (requester, refusal) = match found {
+            Ok(Some(user)) => (Requester::User(user), Attempt::Failure),
+            Ok(None) => (self.without_credential(path), Attempt::Failure),
+            Err(Refusal) => (Requester::Refused, Attempt::Error),
+        };
+        let attempt = match requester.user() {
+            Some(user) => {
+                self.metrics.found(&user.name);
+                Attempt::Success
+            }
+            None => refusal,
+        };
+        self.metrics.attempted(attempt, begun.elapsed());
+        requester
+    }
+
+    /// Whether a connection is a front proxy's, whose word on where requests come from is believed.
+    pub(crate) fn is_front_proxy(&self, peer: &Peer) -> bool {
+        let finding = certificate::find(&self.tls, &self.request_header, &*self.clock, peer);
+        matches!(finding.proxy, Verdict::Verified(()))
+    }
+
+    /// Where it is counted.
+    pub(crate) fn metrics(&self) -> &Arc<AuthenticationMetrics> {
+        &self.metrics
     }
 
     fn without_credential(&self, path: &str) -> Requester {

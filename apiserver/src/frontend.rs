@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 
+use crate::audit::Source;
 use crate::authentication::{Authentication, Requester, is_anonymous};
 use crate::body::Body;
 use crate::listener::{CloseConnection, Handler, Peer};
@@ -21,6 +22,7 @@ pub struct Frontend {
 impl Frontend {
     /// A front end of this server, for users that are known in this way.
     pub fn new(server: Arc<Server>, authentication: Arc<Authentication>) -> Self {
+        server.count_authentication(authentication.metrics());
         Self { server, authentication }
     }
 
@@ -36,6 +38,9 @@ impl Handler for Frontend {
     async fn handle(&self, request: Request<Incoming>, peer: &Arc<Peer>) -> Response<Body> {
         let (mut head, body) = request.into_parts();
         let requester = self.authentication.authenticate(head.uri.path(), &mut head.headers, peer).await;
+        if let Some(source) = head.extensions.get_mut::<Source>() {
+            source.is_front_proxy = self.authentication.is_front_proxy(peer);
+        }
         let is_stranger = !matches!(&requester, Requester::User(user) if !is_anonymous(user));
         let is_multiplexed = head.version == Version::HTTP_2;
         let mut response = self.server.answer(Request::from_parts(head, body), requester).await;

@@ -3,7 +3,7 @@
 //! ```text
 //! health                        no seat: it must answer when nothing else does
 //! calls of the server itself    a room of their own: who waits for them may hold a seat elsewhere
-//! members of system:masters     a room of their own: they must be able to repair what others overload
+//! members of system:masters     no seat: they must be able to repair what they or others overload
 //! everyone else                 reads, writes, watches: a room each
 //! ```
 //!
@@ -43,8 +43,6 @@ pub struct LimitOptions {
     pub writes: Option<usize>,
     /// Requests that go on.
     pub watches: Option<usize>,
-    /// Of members of `system:masters`, reads and writes together.
-    pub privileged: Option<usize>,
     /// Of the server itself.
     pub in_process: Option<usize>,
     /// How long a request waits for a seat. What waits longer is answered when its client has given up.
@@ -61,7 +59,6 @@ pub(crate) enum Level {
     Read,
     Write,
     Watch,
-    Privileged,
     InProcess,
 }
 
@@ -82,7 +79,6 @@ impl Default for LimitOptions {
             reads: Some(400),
             writes: Some(200),
             watches: Some(20_000),
-            privileged: Some(600),
             in_process: Some(400),
             patience: Duration::from_millis(500),
         }
@@ -92,7 +88,7 @@ impl Default for LimitOptions {
 // === impl Level ===
 
 impl Level {
-    const COUNT: usize = 5;
+    const COUNT: usize = 4;
 
     /// The room of a request; none for what must always be answered.
     pub(crate) fn of(info: &RequestInfo, user: &User, origin: Option<FromWithin>) -> Option<Self> {
@@ -103,11 +99,11 @@ impl Level {
         if !info.is_resource_request() && health::is_health_path(info.path()) {
             return None;
         }
+        if user.groups.iter().any(|group| group == MASTERS) {
+            return None;
+        }
         if *info.verb() == Verb::Watch {
             return Some(Self::Watch);
-        }
-        if user.groups.iter().any(|group| group == MASTERS) {
-            return Some(Self::Privileged);
         }
         Some(if is_read(info) { Self::Read } else { Self::Write })
     }
@@ -118,8 +114,8 @@ impl Level {
 impl Limits {
     pub(crate) fn new(options: &LimitOptions) -> Self {
         let room = |seats: Option<usize>| seats.map(|seats| Arc::new(Room::new(seats, options.patience)));
-        let LimitOptions { reads, writes, watches, privileged, in_process, patience: _ } = *options;
-        Self { rooms: [reads, writes, watches, privileged, in_process].map(room) }
+        let LimitOptions { reads, writes, watches, in_process, patience: _ } = *options;
+        Self { rooms: [reads, writes, watches, in_process].map(room) }
     }
 
     /// Takes a seat, or waits for one a little. No room, no seat: the request is served.

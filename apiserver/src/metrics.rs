@@ -6,21 +6,22 @@
 mod count;
 mod exposition;
 mod histogram;
+mod identity;
 mod labels;
 mod process;
 mod requests;
 mod storage;
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bailiwick_machinery::GroupResource;
-use bailiwick_registry::Decision;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response};
 
 pub(crate) use self::count::{Count, HighWater, Raised};
 pub(crate) use self::exposition::Format;
+pub(crate) use self::identity::{Attempt, AuthenticationMetrics, AuthorizationMetrics, Memory, TokenCacheMetrics};
 pub(crate) use self::labels::Labels;
 pub(crate) use self::requests::{RequestMetrics, Served, WatchMetrics};
 
@@ -41,12 +42,9 @@ pub struct Metrics {
     pub(crate) tls_handshake_errors: Count,
     /// Requests under way that change nothing, and those that do.
     pub(crate) in_flight: [Arc<HighWater>; 2],
-    /// Successes and failures.
-    authentication: [Count; 2],
-    /// By the categories of [`USERS`].
-    users: [Count; USERS.len()],
-    /// By the results of [`DECISIONS`].
-    decisions: [Count; DECISIONS.len()],
+    /// Of whoever finds out who asks, where there is someone.
+    pub(crate) authentication: OnceLock<Arc<AuthenticationMetrics>>,
+    pub(crate) authorization: AuthorizationMetrics,
 }
 
 /// What the audit log tells.
@@ -66,39 +64,11 @@ pub(crate) struct Now<'n> {
     pub(crate) objects: Vec<(GroupResource, usize)>,
 }
 
-/// Names would be as many as users, and would tell who they are: these are the categories of Kubernetes.
-const USERS: [&str; 7] =
-    ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", "email_id", "other"];
-const DECISIONS: [&str; 4] = ["allowed", "denied", "no-opinion", "error"];
 const REQUEST_KINDS: [&str; 2] = ["readOnly", "mutating"];
-const SUCCESS: usize = 0;
-const FAILURE: usize = 1;
 
 // === impl Metrics ===
 
 impl Metrics {
-    /// A request was made by this user, or by nobody known.
-    pub(crate) fn authenticated(&self, user: Option<&str>) {
-        match user {
-            Some(name) => {
-                self.authentication[SUCCESS].add(1);
-                self.users[user_category(name)].add(1);
-            }
-            None => self.authentication[FAILURE].add(1),
-        }
-    }
-
-    /// Whether a user may do something was asked.
-    pub(crate) fn authorized(&self, decision: Option<&Decision>) {
-        let result = match decision {
-            Some(Decision::Allow(_)) => 0,
-            Some(Decision::Deny(_)) => 1,
-            Some(Decision::NoOpinion(_)) => 2,
-            None => 3,
-        };
-        self.decisions[result].add(1);
-    }
-
     /// All of it, in the form that the client wants.
     pub(crate) fn answer(&self, headers: &HeaderMap, now: &Now<'_>) -> Response<bytes::Bytes> {
         let format = Format::negotiate(text(headers, ACCEPT));
@@ -110,7 +80,10 @@ impl Metrics {
     fn expose(&self, format: Format, now: &Now<'_>) -> String {
         let mut out = Exposition::new(format);
         now.requests.expose(&mut out);
-        self.expose_identity(&mut out);
+        if let Some(authentication) = self.authentication.get() {
+            authentication.expose(&mut out);
+        }
+        self.authorization.expose(&mut out);
         self.expose_load(&mut out, now);
         self.expose_audit(&mut out);
         expose_objects(&mut out, &now.objects);
@@ -119,30 +92,6 @@ impl Metrics {
         process::expose(&mut out);
         storage::expose(&mut out, &self.storage);
         out.finish()
-    }
-
-    fn expose_identity(&self, out: &mut Exposition) {
-        let name = "authentication_attempts";
-        out.family(name, Type::Counter, "Attempts to authenticate.");
-        for (result, count) in ["success", "failure"].into_iter().zip(&self.authentication) {
-            out.sample(name, &[("result", result)], count.get());
-        }
-        let name = "authenticated_user_requests";
-        out.family(name, Type::Counter, "Authenticated requests by category of user.");
-        for (user, count) in USERS.into_iter().zip(&self.users) {
-            out.sample(name, &[("username", user)], count.get());
-        }
-        let name = "authorization_attempts_total";
-        out.family(name, Type::Counter, "Attempts to authorize, by result.");
-        for (result, count) in DECISIONS.into_iter().zip(&self.decisions) {
-            out.sample(name, &[("result", result)], count.get());
-        }
-        let name = "apiserver_authorization_decisions_total";
-        out.family(name, Type::Counter, "Decisions of the authorizers, in the end.");
-        for (decision, count) in DECISIONS.into_iter().zip(&self.decisions).take(2) {
-            let labels = [("decision", decision), ("name", "bailiwick"), ("type", "Chain")];
-            out.sample(name, &labels, count.get());
-        }
     }
 
     fn expose_load(&self, out: &mut Exposition, now: &Now<'_>) {
@@ -194,11 +143,3 @@ fn expose_objects(out: &mut Exposition, objects: &[(GroupResource, usize)]) {
         }
     }
 }
-
-fn user_category(name: &str) -> usize {
-    let known = USERS.iter().take(5).position(|user| *user == name);
-    known.unwrap_or(if name.contains('@') { 5 } else { 6 })
-}
-
-#[cfg(test)]
-mod tests;

@@ -32,7 +32,7 @@ use crate::health::Health;
 use crate::impersonation::{Impersonated, Wanted, impersonate};
 use crate::limits::{self, FromWithin, Goaway, Level, LimitOptions, Limits, TooMany};
 use crate::listener::{CloseConnection, FinishBy};
-use crate::metrics::{self, Metrics, RequestMetrics};
+use crate::metrics::{self, AuthenticationMetrics, Metrics, RequestMetrics};
 use crate::openapi::{self, OpenApi};
 use crate::request::Request;
 use crate::request_info::Verb;
@@ -169,6 +169,12 @@ impl Server {
         self
     }
 
+    /// Tells, among its metrics, of whoever finds out who asks.
+    pub(crate) fn count_authentication(&self, metrics: &Arc<AuthenticationMetrics>) {
+        // A second front end of one server is not told of: its users are the first one's.
+        let _ = self.metrics.authentication.set(metrics.clone());
+    }
+
     /// Answers a request. Never fails: what goes wrong is in the answer.
     pub async fn answer<B>(&self, request: HttpRequest<B>, requester: impl Into<Requester>) -> Response<Body>
     where
@@ -230,9 +236,6 @@ impl Server {
     {
         let Arrival { head, request, user, now, .. } = *arrival;
         let is_probe = *requester == Requester::Nobody && self.is_open(request);
-        if !is_probe {
-            self.metrics.authenticated(user.map(|user| user.name.as_str()));
-        }
         if let Some(trail) = visit.trail.as_deref().filter(|_| user.is_some() || is_probe)
             && trail.received().await.is_err()
         {
@@ -373,7 +376,7 @@ impl Server {
         if !self.is_open(request) {
             let witness = Witness::new(self.authorizer.clone());
             let authorized = authorize(&witness, user, request.info()).await;
-            witness.testify(&self.metrics, visit.annotations());
+            witness.testify(&self.metrics.authorization, visit.annotations());
             authorized?;
         }
         let limit = self.time_limit(request)?;

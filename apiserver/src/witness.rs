@@ -1,11 +1,13 @@
 //! Sees what an authorizer answers, for the audit log and for metrics.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bailiwick_registry::{Annotations, Attributes, AuthorizationError, Authorizer, Decision};
+use tokio::time::Instant;
 
-use crate::metrics::Metrics;
+use crate::metrics::AuthorizationMetrics;
 
 const DECISION: &str = "authorization.k8s.io/decision";
 const REASON: &str = "authorization.k8s.io/reason";
@@ -13,8 +15,8 @@ const REASON: &str = "authorization.k8s.io/reason";
 /// Passes one question on, and remembers the answer.
 pub(crate) struct Witness {
     authorizer: Arc<dyn Authorizer>,
-    /// Nothing inside: there was an error.
-    answer: OnceLock<Option<Decision>>,
+    /// The decision, or nothing for an error; and how long it took.
+    answer: OnceLock<(Option<Decision>, Duration)>,
 }
 
 // === impl Witness ===
@@ -25,9 +27,9 @@ impl Witness {
     }
 
     /// Says what it has seen.
-    pub(crate) fn testify(&self, metrics: &Metrics, annotations: Option<&Annotations>) {
-        let Some(answer) = self.answer.get() else { return };
-        metrics.authorized(answer.as_ref());
+    pub(crate) fn testify(&self, metrics: &AuthorizationMetrics, annotations: Option<&Annotations>) {
+        let Some((answer, took)) = self.answer.get() else { return };
+        metrics.asked(answer.as_ref(), *took);
         let Some(annotations) = annotations else { return };
         match answer {
             Some(Decision::Allow(reason)) => {
@@ -46,8 +48,9 @@ impl Witness {
 #[async_trait]
 impl Authorizer for Witness {
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
+        let asked = Instant::now();
         let answer = self.authorizer.authorize(question).await;
-        self.answer.get_or_init(|| answer.as_ref().ok().cloned());
+        self.answer.get_or_init(|| (answer.as_ref().ok().cloned(), asked.elapsed()));
         answer
     }
 }

@@ -140,12 +140,12 @@ impl AuthorizationFlags {
 }
 
 /// The store, if it is not the embedded one.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct EtcdFlags {
     /// The client URLs of etcd's members, with commas between them. Without it, data is stored in the data folder.
     #[arg(long, env = "BAILIWICK_ETCD_SERVERS", value_name = "URLS", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub(crate) etcd_servers: Vec<String>,
-    /// The authorities that vouch for etcd, PEM.
+    /// The authorities that vouch for etcd, PEM. This file and the two below are read anew when they change.
     #[arg(long, env = "BAILIWICK_ETCD_CAFILE", value_name = "FILE", requires = "etcd_servers")]
     pub(crate) etcd_cafile: Option<PathBuf>,
     /// The certificate to show to etcd, PEM.

@@ -97,14 +97,7 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
 fn limits(flags: LimitFlags) -> LimitOptions {
     let bound = |number: usize| Some(number).filter(|number| *number > 0);
     let (reads, writes) = (bound(flags.max_requests_inflight), bound(flags.max_mutating_requests_inflight));
-    LimitOptions {
-        reads,
-        writes,
-        watches: bound(flags.max_watches_inflight),
-        // As many as everyone else together.
-        privileged: reads.zip(writes).map(|(reads, writes)| reads + writes),
-        ..LimitOptions::default()
-    }
+    LimitOptions { reads, writes, watches: bound(flags.max_watches_inflight), ..LimitOptions::default() }
 }
 
 async fn end_readiness(health: Health, stopping: CancellationToken) {

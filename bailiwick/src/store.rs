@@ -1,10 +1,12 @@
 //! Which store: the one in the data folder, or etcd.
 
+mod certificates;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder, OpenError};
-use bailiwick_storage::etcd::{ClientCertificate, ConnectError, Etcd, EtcdOptions, Secret, TlsOptions};
+use bailiwick_storage::etcd::{ConnectError, Etcd, EtcdOptions};
 use bailiwick_storage::{Measured, Metrics, Store};
 
 use crate::flags::EtcdFlags;
@@ -31,8 +33,12 @@ pub(crate) async fn open(flags: &EtcdFlags, folder: &Path, metrics: &Metrics) ->
     let mut options = EtcdOptions::new(&flags.etcd_servers);
     // Kubernetes writes it with a `/` in front.
     options.root = flags.etcd_prefix.trim_start_matches('/').to_owned();
-    options.tls = tls(flags)?;
+    options.tls = certificates::read(flags)?;
+    let tls = options.tls.clone();
     let store = Arc::new(Etcd::connect(options).await?);
+    if let Some(tls) = tls {
+        tokio::spawn(certificates::follow(flags.clone(), tls, Arc::downgrade(&store)));
+    }
     Ok(Arc::new(Measured::new(store, metrics.clone())))
 }
 
@@ -52,20 +58,4 @@ pub(crate) async fn close(store: Arc<dyn Store>) {
     if tokio::task::spawn_blocking(move || drop(store)).await.is_err() {
         tracing::error!("the store was not closed well");
     }
-}
-
-fn tls(flags: &EtcdFlags) -> Result<Option<TlsOptions>, StoreError> {
-    let Some(ca) = &flags.etcd_cafile else { return Ok(None) };
-    let client = match (&flags.etcd_certfile, &flags.etcd_keyfile) {
-        (Some(certificate), Some(key)) => {
-            let text = String::from_utf8(read(key)?).map_err(|_| StoreError::Key { path: key.clone() })?;
-            Some(ClientCertificate { certificate: read(certificate)?, key: Secret::new(text) })
-        }
-        _ => None,
-    };
-    Ok(Some(TlsOptions { ca: read(ca)?, client, server_name: None }))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
-    std::fs::read(path).map_err(|source| StoreError::File { path: path.to_owned(), source })
 }

@@ -41,4 +41,4 @@ pub use object::{Metadata, Object, OwnerReference};
 pub use partial::{ListMeta, MetaVersion, PartialObjectMetadata, PartialObjectMetadataList};
 pub use quantity::{Quantity, QuantityError, QuantityFormat};
 pub use status::{Cause, Details, Reason, Status};
-pub use time::{format_rfc3339, parse_rfc3339};
+pub use time::{format_rfc3339, format_rfc3339_micro, parse_rfc3339};

@@ -90,20 +90,43 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 /// The text of so many seconds and millionths; `None` outside of the years 0 to 9999.
-pub(crate) fn format_rfc3339_micro(seconds: i64, micros: u32) -> Option<String> {
-    let text = format_rfc3339(seconds)?;
-    Some(format!("{}.{micros:06}Z", text.strip_suffix('Z')?))
+pub fn format_rfc3339_micro(seconds: i64, micros: u32) -> Option<String> {
+    let mut text = date_and_time(seconds)?;
+    text.push('.');
+    push_digits(&mut text, micros.into(), 6);
+    text.push('Z');
+    Some(text)
 }
 
 /// The text of so many seconds since 1970; `None` outside of the years 0 to 9999.
 pub fn format_rfc3339(seconds: i64) -> Option<String> {
+    let mut text = date_and_time(seconds)?;
+    text.push('Z');
+    Some(text)
+}
+
+/// Without the zone. By hand, because every entry of the audit log has two of these.
+fn date_and_time(seconds: i64) -> Option<String> {
     if !(FIRST..=LAST).contains(&seconds) {
         return None;
     }
     let (year, month, day) = civil_from_days(seconds.div_euclid(DAY));
     let rest = seconds.rem_euclid(DAY);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+    let mut text = String::with_capacity("2006-01-02T15:04:05.000000Z".len());
+    push_digits(&mut text, year, 4);
+    for (separator, part) in [('-', month), ('-', day), ('T', rest / 3600), (':', rest / 60 % 60), (':', rest % 60)] {
+        text.push(separator);
+        push_digits(&mut text, part, 2);
+    }
+    Some(text)
+}
+
+/// The last decimal digits of a number that is not negative.
+fn push_digits(text: &mut String, number: i64, count: u32) {
+    for place in (0..count).rev() {
+        let digit = number / 10_i64.pow(place) % 10;
+        text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
+    }
 }
 
 fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {

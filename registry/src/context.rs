@@ -86,8 +86,8 @@ impl Annotations {
         annotations.entry(key.to_owned()).or_insert_with(|| value.into());
     }
 
-    /// All there are so far.
-    pub fn all(&self) -> BTreeMap<String, String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Shows all there are so far, by their keys.
+    pub fn show<T>(&self, to: impl FnOnce(&BTreeMap<String, String>) -> T) -> T {
+        to(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -84,6 +84,9 @@ pub struct EtcdOptions {
 /// A store in etcd.
 pub struct Etcd {
     engine: Arc<Engine>,
+    options: EtcdOptions,
+    /// How long it may take to find out whether etcd lets us in.
+    opening: Patience,
     compactor: Option<AbortHandle>,
 }
 
@@ -137,13 +140,24 @@ impl Etcd {
             patience: Patience { call: options.request_timeout, attempt },
             // The first state, in which there is nothing yet.
             compacted: AtomicI64::new(1),
-            faults: options.faults,
+            faults: options.faults.clone(),
         });
         let compactor = options.compaction.map(|age| {
-            let compactor = Compactor::new(engine.clone(), options.clock, age);
+            let compactor = Compactor::new(engine.clone(), options.clock.clone(), age);
             tokio::spawn(compactor.run()).abort_handle()
         });
-        Ok(Self { engine, compactor })
+        Ok(Self { engine, options, opening, compactor })
+    }
+
+    /// Goes on with other certificates, if etcd lets in who has them: new connections are made with them, and what is under
+    /// way on the old ones ends there. Otherwise everything stays as it is.
+    pub async fn set_tls(&self, tls: TlsOptions) -> Result<(), ConnectError> {
+        let options = EtcdOptions { tls: Some(tls), ..self.options.clone() };
+        let targets = connect::targets(&options)?;
+        let tried = Members::new(targets.clone(), 0);
+        connect::try_out(&tried, &self.engine.layout, &options, self.opening).await?;
+        self.engine.members.replace(targets);
+        Ok(())
     }
 }
 

@@ -3,7 +3,10 @@
 use std::io::Read;
 
 use bailiwick_machinery::decode;
+use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::media::MediaType;
+use bailiwick_machinery::proto::Envelope;
+use bailiwick_machinery::{GroupVersion, Object};
 use bytes::Bytes;
 use flate2::read::GzDecoder;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -31,22 +34,42 @@ pub(crate) fn capture(response: &mut Response<Body>) -> Captured {
         },
         _ => bytes,
     };
-    match decode::decode(media_type, &bytes) {
-        Ok(decoded) if !bytes.is_empty() => Captured::Object(decoded.value),
-        _ => Captured::Nothing,
-    }
+    read(media_type, bytes).map_or(Captured::Nothing, Captured::Object)
 }
 
 /// What was sent with a request, if it can be read.
 pub(crate) fn sent(content_type: &str, body: &Bytes) -> Option<Value> {
-    let media_type = if content_type.ends_with("yaml") { MediaType::Yaml } else { MediaType::Json };
-    decode::decode(media_type, body).ok().map(|decoded| decoded.value)
+    let media_type = match content_type {
+        yaml if yaml.ends_with("yaml") => MediaType::Yaml,
+        protobuf if protobuf == MediaType::Protobuf.as_str() => MediaType::Protobuf,
+        _ => MediaType::Json,
+    };
+    read(media_type, body.clone())
+}
+
+fn read(media_type: MediaType, bytes: Bytes) -> Option<Value> {
+    match media_type {
+        _ if bytes.is_empty() => None,
+        MediaType::Protobuf => from_protobuf(bytes).map(Value::from),
+        MediaType::Json | MediaType::Yaml => decode::decode(media_type, &bytes).ok().map(|decoded| decoded.value),
+    }
+}
+
+/// One of Kubernetes' own kinds, or what all kinds have in common.
+fn from_protobuf(bytes: Bytes) -> Option<Object> {
+    let envelope = Envelope::read(bytes).ok()?;
+    let gvk = GroupVersion::parse(&envelope.api_version)?.kind(envelope.kind.clone());
+    match HostType::of(&gvk) {
+        Some(host_type) => host_type.from_protobuf(&envelope).ok(),
+        None => envelope.to_object().ok(),
+    }
 }
 
 fn media_type(headers: &HeaderMap) -> Option<MediaType> {
     match text(headers, CONTENT_TYPE).split(';').next() {
         Some("application/json") => Some(MediaType::Json),
         Some("application/yaml") => Some(MediaType::Yaml),
+        Some(protobuf) if protobuf == MediaType::Protobuf.as_str() => Some(MediaType::Protobuf),
         _ => None,
     }
 }
@@ -57,3 +80,6 @@ fn unzip(bytes: &[u8]) -> Option<Bytes> {
     GzDecoder::new(bytes).take(most).read_to_end(&mut plain).ok()?;
     (plain.len() <= MAX_BYTES).then(|| plain.into())
 }
+
+#[cfg(test)]
+mod tests;

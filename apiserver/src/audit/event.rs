@@ -1,9 +1,10 @@
 //! An entry of the log, in the form and order in which Kubernetes writes it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bailiwick_machinery::{Details, Reason, Status, format_rfc3339};
+use bailiwick_machinery::{Details, Reason, Status, format_rfc3339_micro};
 use bailiwick_registry::User;
 use serde::Serialize;
 use serde_json::Value;
@@ -13,6 +14,8 @@ use super::policy::{Level, Stage};
 /// The longest user agent that is written down.
 const MAX_USER_AGENT_BYTES: usize = 1_024;
 const CUT: &str = "...TRUNCATED";
+/// Most entries without objects are no longer than this.
+const USUAL_BYTES: usize = 1_024;
 
 /// An entry.
 #[derive(Serialize)]
@@ -27,9 +30,9 @@ pub(super) struct Event<'e> {
     #[serde(rename = "requestURI")]
     pub(super) request_uri: &'e str,
     pub(super) verb: &'e str,
-    pub(super) user: &'e UserInfo,
+    pub(super) user: UserInfo<'e>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) impersonated_user: Option<&'e UserInfo>,
+    pub(super) impersonated_user: Option<UserInfo<'e>>,
     #[serde(rename = "sourceIPs", skip_serializing_if = "<[String]>::is_empty")]
     pub(super) source_ips: &'e [String],
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -42,23 +45,23 @@ pub(super) struct Event<'e> {
     pub(super) request_object: Option<&'e Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_object: Option<&'e Value>,
-    pub(super) request_received_timestamp: String,
-    pub(super) stage_timestamp: String,
+    pub(super) request_received_timestamp: &'e str,
+    pub(super) stage_timestamp: &'e str,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) annotations: BTreeMap<String, String>,
+    pub(super) annotations: &'e BTreeMap<String, String>,
 }
 
 /// A user, as authentication found them.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct UserInfo {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    username: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    uid: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    groups: Vec<String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    extra: BTreeMap<String, Vec<String>>,
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct UserInfo<'u> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    username: &'u str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    uid: &'u str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    groups: &'u [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra: Option<&'u BTreeMap<String, Vec<String>>>,
 }
 
 /// What a request is about.
@@ -103,8 +106,9 @@ pub(super) struct ResponseStatus {
 impl Event<'_> {
     /// The line of the log.
     pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = Vec::with_capacity(USUAL_BYTES);
         // Only what is no text could fail, and there is none.
-        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        let _ = serde_json::to_writer(&mut line, self);
         line.push(b'\n');
         line
     }
@@ -112,14 +116,10 @@ impl Event<'_> {
 
 // === impl UserInfo ===
 
-impl From<&User> for UserInfo {
-    fn from(user: &User) -> Self {
-        Self {
-            username: user.name.clone(),
-            uid: user.uid.clone(),
-            groups: user.groups.clone(),
-            extra: user.extra.clone(),
-        }
+impl<'u> From<&'u User> for UserInfo<'u> {
+    fn from(user: &'u User) -> Self {
+        let extra = Some(&user.extra).filter(|extra| !extra.is_empty());
+        Self { username: &user.name, uid: &user.uid, groups: &user.groups, extra }
     }
 }
 
@@ -158,18 +158,17 @@ impl ResponseStatus {
 }
 
 /// The user agent, cut if it is very long.
-pub(super) fn user_agent(text: &str) -> String {
+pub(super) fn user_agent(text: &str) -> Cow<'_, str> {
     match text.get(..MAX_USER_AGENT_BYTES) {
-        Some(start) if text.len() > MAX_USER_AGENT_BYTES => format!("{start}{CUT}"),
-        _ => text.to_owned(),
+        Some(start) if text.len() > MAX_USER_AGENT_BYTES => format!("{start}{CUT}").into(),
+        _ => text.into(),
     }
 }
 
 /// A time with microseconds.
 pub(super) fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = format_rfc3339(i64::try_from(since.as_secs()).unwrap_or(i64::MAX)).unwrap_or_default();
-    format!("{}.{:06}Z", seconds.trim_end_matches('Z'), since.subsec_micros())
+    format_rfc3339_micro(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_micros()).unwrap_or_default()
 }
 
 /// Leaves out who owns which fields, of an object, or of each in a list or a table.

@@ -23,7 +23,10 @@ use crate::metrics::Metrics;
 /// How many entries may wait to be written.
 const MAX_WAITING: usize = 10_000;
 /// How many entries are written at once.
-const MAX_BATCH: usize = 256;
+const MAX_BATCH: usize = 1_024;
+/// How long entries gather that nobody waits for, so that the thread is not woken for each. Far less than `MAX_WAITING` come
+/// meanwhile.
+const GATHERING: Duration = Duration::from_millis(5);
 
 /// A log.
 pub struct AuditLog {
@@ -104,7 +107,7 @@ impl AuditLog {
         let (entries_tx, entries_rx) = mpsc::channel(MAX_WAITING);
         let counted = metrics.clone();
         let thread = std::thread::Builder::new().name("audit-log".to_owned());
-        let thread = thread.spawn(move || keep(output, entries_rx, &counted)).map_err(AuditLogError::Thread)?;
+        let thread = thread.spawn(move || keep(output, mode, entries_rx, &counted)).map_err(AuditLogError::Thread)?;
         Ok(Self { entries_tx: Some(entries_tx), mode, metrics, thread: Some(thread) })
     }
 
@@ -165,9 +168,10 @@ impl Drop for AuditLog {
 }
 
 /// Writes entries until nobody has any left.
-fn keep(mut output: Output, mut entries_rx: mpsc::Receiver<Entry>, metrics: &Metrics) {
+fn keep(mut output: Output, mode: AuditMode, mut entries_rx: mpsc::Receiver<Entry>, metrics: &Metrics) {
     let mut entries = Vec::with_capacity(MAX_BATCH);
     while entries_rx.blocking_recv_many(&mut entries, MAX_BATCH) > 0 {
+        let is_all = entries.len() < MAX_BATCH;
         let outcome = output.write(entries.iter().map(|entry| entry.line.as_slice()));
         if let Err(error) = &outcome {
             lost(metrics, &error.to_string(), &entries);
@@ -177,6 +181,9 @@ fn keep(mut output: Output, mut entries_rx: mpsc::Receiver<Entry>, metrics: &Met
                 // Whoever has gone away does not want to know.
                 let _ = written_tx.send(outcome.is_ok());
             }
+        }
+        if is_all && mode == AuditMode::Batch {
+            std::thread::sleep(GATHERING);
         }
     }
 }

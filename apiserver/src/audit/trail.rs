@@ -1,12 +1,12 @@
 //! What is known of one request so far, and the entries made of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use bailiwick_machinery::{Object, Status};
 use bailiwick_registry::{Annotations, User};
 use http::header::{AUTHORIZATION, USER_AGENT};
-use http::{Method, StatusCode};
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::Value;
 
 use super::event::{self, Event, ObjectReference, ResponseStatus, UserInfo};
@@ -19,17 +19,17 @@ use crate::request_info::Verb;
 /// On an entry whose object was left out for its size.
 const TRUNCATED: &str = "audit.k8s.io/truncated";
 
-/// The trail of one request.
+/// The trail of one request. It outlives the request, so it shares what it can and copies the rest.
 pub(crate) struct Trail {
     auditor: Arc<Auditor>,
     verdict: Verdict,
-    audit_id: String,
-    request_uri: String,
-    verb: String,
-    user: UserInfo,
+    audit_id: HeaderValue,
+    target: Option<PathAndQuery>,
+    verb: Verb,
+    user: Option<Arc<User>>,
     source_ips: Vec<String>,
-    user_agent: String,
-    received: SystemTime,
+    user_agent: Option<HeaderValue>,
+    received: String,
     /// What carries secrets is told of without words that could repeat them.
     content: Content,
     annotations: Annotations,
@@ -39,7 +39,7 @@ pub(crate) struct Trail {
 /// What is found out on the way.
 #[derive(Default)]
 struct Draft {
-    impersonated: Option<UserInfo>,
+    impersonated: Option<User>,
     object_ref: Option<ObjectReference>,
     status: Option<ResponseStatus>,
     request_object: Option<Value>,
@@ -77,13 +77,13 @@ impl Trail {
         Self {
             verdict,
             content,
-            audit_id: arrival.audit_id.to_str().unwrap_or_default().to_owned(),
-            request_uri: arrival.head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
-            verb: info.verb().as_str().to_owned(),
-            user: arrival.user.map(UserInfo::from).unwrap_or_default(),
+            audit_id: arrival.audit_id.clone(),
+            target: arrival.head.uri.path_and_query().cloned(),
+            verb: info.verb().clone(),
+            user: arrival.user.cloned(),
             source_ips: source.map(|source| source.addresses(&arrival.head.headers)).unwrap_or_default(),
-            user_agent: event::user_agent(text(&arrival.head.headers, USER_AGENT)),
-            received: arrival.now,
+            user_agent: arrival.head.headers.get(USER_AGENT).cloned(),
+            received: event::timestamp(arrival.now),
             annotations: Annotations::default(),
             draft: Mutex::new(Draft { object_ref, ..Draft::default() }),
             auditor,
@@ -97,7 +97,7 @@ impl Trail {
 
     /// The user acts as someone else.
     pub(crate) fn impersonated(&self, user: &User) {
-        self.draft().impersonated = Some(user.into());
+        self.draft().impersonated = Some(user.clone());
     }
 
     /// The object that came with the request.
@@ -209,28 +209,32 @@ impl Trail {
 
     fn line(&self, stage: Stage) -> Vec<u8> {
         let draft = self.draft();
-        let now = if stage == Stage::RequestReceived { self.received } else { self.auditor.clock.now() };
-        let event = Event {
-            kind: "Event",
-            api_version: "audit.k8s.io/v1",
-            level: self.verdict.level,
-            audit_id: &self.audit_id,
-            stage,
-            request_uri: &self.request_uri,
-            verb: &self.verb,
-            user: &self.user,
-            impersonated_user: draft.impersonated.as_ref(),
-            source_ips: &self.source_ips,
-            user_agent: &self.user_agent,
-            object_ref: draft.object_ref.as_ref(),
-            response_status: draft.status.as_ref(),
-            request_object: draft.request_object.as_ref(),
-            response_object: draft.response_object.as_ref(),
-            request_received_timestamp: event::timestamp(self.received),
-            stage_timestamp: event::timestamp(now),
-            annotations: self.annotations.all(),
-        };
-        event.line()
+        let now = (stage != Stage::RequestReceived).then(|| event::timestamp(self.auditor.clock.now()));
+        let user_agent = self.user_agent.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let user_agent = event::user_agent(user_agent);
+        self.annotations.show(|annotations| {
+            let event = Event {
+                kind: "Event",
+                api_version: "audit.k8s.io/v1",
+                level: self.verdict.level,
+                audit_id: self.audit_id.to_str().unwrap_or_default(),
+                stage,
+                request_uri: self.target.as_ref().map_or("/", PathAndQuery::as_str),
+                verb: self.verb.as_str(),
+                user: self.user.as_deref().map(UserInfo::from).unwrap_or_default(),
+                impersonated_user: draft.impersonated.as_ref().map(UserInfo::from),
+                source_ips: &self.source_ips,
+                user_agent: &user_agent,
+                object_ref: draft.object_ref.as_ref(),
+                response_status: draft.status.as_ref(),
+                request_object: draft.request_object.as_ref(),
+                response_object: draft.response_object.as_ref(),
+                request_received_timestamp: &self.received,
+                stage_timestamp: now.as_deref().unwrap_or(&self.received),
+                annotations,
+            };
+            event.line()
+        })
     }
 
     fn draft(&self) -> MutexGuard<'_, Draft> {

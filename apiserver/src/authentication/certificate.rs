@@ -22,7 +22,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct Finding {
     /// The pools it was found by.
     generation: u64,
-    /// In seconds since 1970.
+    /// When it holds, in seconds since 1970. Clocks are put back, too.
+    since: i64,
     until: i64,
     /// Whether it is a front proxy's, which may name users.
     pub(super) proxy: Verdict<()>,
@@ -45,7 +46,7 @@ pub(super) fn find(tls: &Tls, headers: &ArcSwap<RequestHeader>, clock: &dyn Cloc
     let now = clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     let trust = tls.trust();
-    let holds = |finding: &Arc<Finding>| finding.generation == trust.generation && seconds < finding.until;
+    let holds = |finding: &Arc<Finding>| finding.generation == trust.generation && finding.holds_at(seconds);
     peer.finding::<Finding>().filter(holds).unwrap_or_else(|| {
         // New headers are set before the pools that come with them: whoever has the pools has the headers.
         let finding = Arc::new(Finding::new(&trust, &headers.load(), peer, now));
@@ -58,8 +59,14 @@ pub(super) fn find(tls: &Tls, headers: &ArcSwap<RequestHeader>, clock: &dyn Cloc
 
 impl Finding {
     fn new(trust: &Trust, headers: &RequestHeader, peer: &Peer, now: Duration) -> Self {
-        let mut finding =
-            Self { generation: trust.generation, until: i64::MAX, proxy: Verdict::Silent, user: Verdict::Silent };
+        let since = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        let mut finding = Self {
+            generation: trust.generation,
+            since,
+            until: i64::MAX,
+            proxy: Verdict::Silent,
+            user: Verdict::Silent,
+        };
         if peer.certificates().is_empty() {
             return finding;
         }
@@ -76,6 +83,10 @@ impl Finding {
             finding.user = finding.ask(pool, peer, now, "a client's", |certificate| Ok(Arc::new(user(&certificate))));
         }
         finding
+    }
+
+    fn holds_at(&self, seconds: i64) -> bool {
+        (self.since..self.until).contains(&seconds)
     }
 
     /// Whether both say the same of their connection.

@@ -32,3 +32,18 @@ pub(super) fn anonymous() -> User {
 pub(crate) fn is_anonymous(user: &User) -> bool {
     user.name == ANONYMOUS || user.groups.iter().any(|group| group == UNAUTHENTICATED)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_in_particular_is_known_by_name_and_by_group() {
+        let user =
+            |name: &str, group: &str| User { name: name.to_owned(), groups: vec![group.to_owned()], ..User::default() };
+        assert!(is_anonymous(&anonymous()));
+        assert!(is_anonymous(&user(ANONYMOUS, AUTHENTICATED)));
+        assert!(is_anonymous(&user("jane", UNAUTHENTICATED)));
+        assert!(!is_anonymous(&user("jane", AUTHENTICATED)));
+    }
+}

@@ -21,6 +21,7 @@ use uuid::Uuid;
 use self::generations::Generations;
 use super::identity;
 use super::token::{MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenError};
+use crate::metrics::{Memory, TokenCacheMetrics};
 
 /// How a cache behaves.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,7 @@ pub struct TokenCache {
     options: TokenCacheOptions,
     salt: [u8; 32],
     state: Arc<Mutex<State>>,
+    metrics: Arc<TokenCacheMetrics>,
 }
 
 type Key = [u8; 32];
@@ -82,7 +84,7 @@ impl TokenCache {
             unknown: Generations::new(options.max_tokens),
             under_way: HashMap::new(),
         };
-        Self { authenticator, options, salt, state: Arc::new(Mutex::new(state)) }
+        Self { authenticator, options, salt, state: Arc::new(Mutex::new(state)), metrics: Arc::default() }
     }
 
     /// Whose token it is, with the groups that every user has; `None` if nobody knows it.
@@ -90,10 +92,11 @@ impl TokenCache {
         if token.expose().len() > MAX_TOKEN_BYTES {
             return Err(TokenError(format!("the token is longer than {MAX_TOKEN_BYTES} bytes")));
         }
-        let key = self.key(token);
+        let (key, begun) = (self.key(token), Instant::now());
         let lookup = {
             let mut state = lock(&self.state);
-            if let Some(outcome) = state.remembered(&key, Instant::now()) {
+            if let Some(outcome) = state.remembered(&key, begun) {
+                self.metrics.answered(Memory::Hit, begun.elapsed());
                 return Ok(outcome);
             }
             match state.under_way.get(&key) {
@@ -108,7 +111,15 @@ impl TokenCache {
                 }
             }
         };
-        lookup.await
+        let _blocked = self.metrics.blocked.raise();
+        let outcome = lookup.await;
+        self.metrics.answered(Memory::Miss, begun.elapsed());
+        outcome
+    }
+
+    /// Where it is counted.
+    pub(super) fn metrics(&self) -> &Arc<TokenCacheMetrics> {
+        &self.metrics
     }
 
     /// Who is asked about tokens that are not remembered.
@@ -129,13 +140,16 @@ impl TokenCache {
     /// Begins a look-up that does not depend on who waits for it.
     fn begin(&self, key: Key, token: Token) -> Lookup {
         let (authenticator, state, options) = (self.authenticator.clone(), self.state.clone(), self.options);
+        let metrics = self.metrics.clone();
         let task = tokio::spawn(async move {
+            let _in_flight = metrics.in_flight.raise();
             let asking = AssertUnwindSafe(authenticator.authenticate(&token)).catch_unwind();
             let outcome = match timeout(options.lookup_timeout, asking).await {
                 Ok(Ok(outcome)) => outcome.map(|user| user.map(|user| Arc::new(identity::known(user)))),
                 Ok(Err(_panic)) => Err(TokenError("looking up a token panicked".to_owned())),
                 Err(_elapsed) => Err(TokenError(format!("looking up a token took over {:?}", options.lookup_timeout))),
             };
+            metrics.fetched(outcome.is_ok());
             let mut state = lock(&state);
             state.under_way.remove(&key);
             state.remember(key, &outcome, &options);

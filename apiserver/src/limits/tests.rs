@@ -26,9 +26,9 @@ fn every_request_has_its_room() {
         (Method::OPTIONS, "/apis/g/v1/things", &[], Some(Level::Write)),
         (Method::HEAD, "/version", &[], Some(Level::Write)),
         (Method::GET, "/apis/g/v1/things?watch=1", &[], Some(Level::Watch)),
-        (Method::GET, "/apis/g/v1/things?watch=1", masters, Some(Level::Watch)),
-        (Method::GET, "/apis/g/v1/things", masters, Some(Level::Privileged)),
-        (Method::POST, "/apis/g/v1/things", masters, Some(Level::Privileged)),
+        (Method::GET, "/apis/g/v1/things?watch=1", masters, None),
+        (Method::GET, "/apis/g/v1/things", masters, None),
+        (Method::POST, "/apis/g/v1/things", masters, None),
         (Method::GET, "/livez", &[], None),
         (Method::GET, "/readyz/etcd", &[], None),
         (Method::GET, "/healthz", masters, None),
@@ -41,18 +41,12 @@ fn every_request_has_its_room() {
 
 #[tokio::test(start_paused = true)]
 async fn rooms_do_not_starve_one_another() {
-    let options = LimitOptions {
-        reads: Some(1),
-        writes: Some(1),
-        watches: None,
-        privileged: Some(1),
-        in_process: Some(1),
-        ..LimitOptions::default()
-    };
+    let options =
+        LimitOptions { reads: Some(1), writes: Some(1), watches: None, in_process: Some(1), ..LimitOptions::default() };
     let limits = Limits::new(&options);
     let user = user(&[]);
     let mut seats = Vec::new();
-    for level in [Level::Read, Level::Write, Level::Privileged, Level::InProcess] {
+    for level in [Level::Read, Level::Write, Level::InProcess] {
         seats.push(limits.enter(Some(level), &user).await.unwrap().unwrap());
         assert_eq!(limits.enter(Some(level), &user).await.err(), Some(TooMany), "{level:?}");
     }

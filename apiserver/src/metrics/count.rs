@@ -40,6 +40,11 @@ impl HighWater {
         Raised(self.clone())
     }
 
+    /// How high it is.
+    pub(crate) fn now(&self) -> i64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
     /// How high it was since this was last asked.
     pub(crate) fn take_most(&self) -> i64 {
         let now = self.now.load(Ordering::Relaxed);

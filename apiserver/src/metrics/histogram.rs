@@ -32,6 +32,21 @@ pub(super) static DURATIONS: Bounds<23> = Bounds {
     unit: MICRO,
 };
 
+/// Kubernetes' own for authentication and authorization: 1 ms, and twice that again and again.
+pub(super) static CHECKS: Bounds<15> = Bounds {
+    upper: [
+        1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_024_000, 2_048_000, 4_096_000,
+        8_192_000, 16_384_000,
+    ],
+    unit: MICRO,
+};
+
+/// Prometheus' own, which Kubernetes has for tokens.
+pub(super) static LOOKUPS: Bounds<11> = Bounds {
+    upper: [5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000],
+    unit: MICRO,
+};
+
 /// Kubernetes' own for the size of answers.
 pub(super) static ANSWER_BYTES: Bounds<7> =
     Bounds { upper: [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000], unit: 1.0 };
@@ -70,6 +85,11 @@ impl<const N: usize> Histogram<N> {
 
     pub(super) fn beyond(&self) -> u64 {
         self.beyond.load(Ordering::Relaxed)
+    }
+
+    /// How many observations there are.
+    pub(super) fn count(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum::<u64>() + self.beyond()
     }
 
     pub(super) fn sum(&self) -> f64 {

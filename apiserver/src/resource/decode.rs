@@ -36,6 +36,9 @@ impl Call<'_> {
             .map_err(|error| Box::new(Status::new(Reason::UnsupportedMediaType, error.to_string())))?;
         if let (MediaType::Protobuf, Some(host_type)) = (media_type, host_type) {
             let object = from_protobuf(host_type, gvk, self.body)?;
+            if let Some(trail) = self.trail {
+                trail.request_object(&object);
+            }
             return Ok((object, WriteOptions { dry_run, validation, problems: Vec::new(), tracking }));
         }
         let decoded = decode::decode(media_type, self.body).and_then(decode::Decoded::into_object);

@@ -66,7 +66,7 @@ impl Audited {
         let mut all = kinds::all().unwrap();
         all.push(secrets());
         let authorizer: Arc<dyn Authorizer> = Arc::new(Opinionated);
-        let wiring = Wiring { kinds: all, authorizer, audit, metrics, options: ServerOptions::default() };
+        let wiring = Wiring { kinds: all, authorizer, audit, metrics, ..Wiring::default() };
         Self { site: Site::wired(wiring).await, folder }
     }
 
@@ -224,7 +224,7 @@ async fn who_finds_no_seat_is_told_to_come_back() {
     let options = ServerOptions { limits, ..ServerOptions::default() };
     let metrics: Arc<Metrics> = Arc::default();
     let authorizer: Arc<dyn Authorizer> = Arc::new(Opinionated);
-    let wiring = Wiring { kinds: kinds::all().unwrap(), authorizer, audit: None, metrics, options };
+    let wiring = Wiring { authorizer, metrics, options, ..Wiring::default() };
     let site = Site::wired(wiring).await;
     let begin = async |name: &str, target: &str, origin: Option<FromWithin>| {
         let mut request = Request::get(target).body(Full::<Bytes>::default()).unwrap();
@@ -273,8 +273,8 @@ async fn metrics_are_for_those_who_may() {
         format!("apiserver_request_duration_seconds_bucket{{verb=\"GET\",dry_run=\"\",{labels},le=\"60\"}} 1"),
         format!("apiserver_request_duration_seconds_count{{verb=\"GET\",dry_run=\"\",{labels}}} 1"),
         format!("apiserver_response_sizes_bucket{{verb=\"GET\",{labels},le=\"1000\"}} 1"),
-        "authentication_attempts{result=\"failure\"} 1".to_owned(),
         "authorization_attempts_total{result=\"denied\"} 1".to_owned(),
+        "authorization_duration_seconds_count{result=\"denied\"} 1".to_owned(),
         "apiserver_audit_error_total{plugin=\"log\"} 0".to_owned(),
         "apiserver_storage_objects{resource=\"resourcecatalogclaims.catalog.bailiwick.dev\"} 1".to_owned(),
         "# TYPE bailiwick_storage_cache_resets_total counter".to_owned(),
@@ -285,5 +285,5 @@ async fn metrics_are_for_those_who_may() {
     assert!(!text.contains("# EOF") && !text.contains("# UNIT"));
     let open = audited.site.metrics("application/openmetrics-text;version=1.0.0,text/plain").await;
     assert!(open.ends_with("# EOF\n") && open.contains("# TYPE apiserver_request counter\n"), "{open}");
-    assert!(open.contains("\nauthentication_attempts_total{result=\"failure\"} 1\n"), "{open}");
+    assert!(open.contains("\nauthorization_attempts_total{result=\"denied\"} 1\n"), "{open}");
 }

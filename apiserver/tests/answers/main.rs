@@ -3,6 +3,7 @@
 
 mod authorization;
 mod chain;
+mod clock;
 mod host;
 mod host_kinds;
 mod lists;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{Audit, Body, Health, Impersonated, Metrics, Server, ServerOptions, ServerParts};
-use bailiwick_registry::{AllowGroup, Authorizer, Kind, Registry, SystemClock, User, kinds};
+use bailiwick_registry::{AllowGroup, Authorizer, Clock, Kind, Registry, SystemClock, User, kinds};
 use bailiwick_storage::Store;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bytes::Bytes;
@@ -32,6 +32,7 @@ pub(crate) struct Wiring {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) audit: Option<Audit>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: ServerOptions,
 }
 
@@ -51,6 +52,7 @@ impl Default for Wiring {
             authorizer: Arc::new(AllowGroup::MASTERS),
             audit: None,
             metrics: Arc::default(),
+            clock: Arc::new(SystemClock),
             options: ServerOptions::default(),
         }
     }
@@ -97,7 +99,7 @@ impl Site {
             registry: Arc::new(registry),
             health: Health::new(),
             authorizer: wiring.authorizer,
-            clock: Arc::new(SystemClock),
+            clock: wiring.clock,
             shutdown: shutdown.clone(),
             audit: wiring.audit,
             metrics: wiring.metrics,

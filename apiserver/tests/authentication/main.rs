@@ -6,6 +6,8 @@ mod configuration;
 mod cost;
 mod issuer;
 mod keys;
+mod memory;
+mod records;
 mod rotation;
 mod running;
 mod site;

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bailiwick_apiserver::{
-    Authentication, AuthenticationParts, Frontend, Health, Listener, ListenerOptions, Server, ServerOptions,
-    ServerParts,
+    Audit, AuditLog, AuditLogOptions, AuditMode, Authentication, AuthenticationParts, Frontend, Health, Listener,
+    ListenerOptions, LogTarget, Metrics, Policy, Server, ServerOptions, ServerParts,
 };
 use bailiwick_registry::{Attributes, AuthorizationError, Authorizer, Decision, Registry, SystemClock, kinds};
-use bailiwick_storage::Metrics;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_test_host::pki::Identity;
 use bytes::Bytes;
@@ -35,12 +34,15 @@ use crate::site::{Pki, chain};
 /// How often files are looked at.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
+const AUDIT_LOG: &str = "audit.log";
+const POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
+
 /// A running server.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) pki: Pki,
     _stop: DropGuard,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// What came back.
@@ -70,8 +72,18 @@ impl Running {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let registry = Registry::start(store, kinds::all().unwrap(), Metrics::default()).await.unwrap();
+        let metrics = Arc::new(Metrics::default());
+        let registry = Registry::start(store, kinds::all().unwrap(), metrics.storage.clone()).await.unwrap();
         let stop = CancellationToken::new();
+        let log = AuditLogOptions {
+            target: LogTarget::File(folder.path().join(AUDIT_LOG)),
+            mode: AuditMode::Blocking,
+            max_bytes: None,
+            max_backups: None,
+            max_age: None,
+            compress: false,
+        };
+        let log = AuditLog::open(log, metrics.clone(), Arc::new(SystemClock)).unwrap();
         let server = Server::new(
             ServerParts {
                 registry: Arc::new(registry),
@@ -79,8 +91,8 @@ impl Running {
                 authorizer: Arc::new(Telling),
                 clock: Arc::new(SystemClock),
                 shutdown: stop.clone(),
-                audit: None,
-                metrics: Arc::default(),
+                audit: Some(Audit { policy: Policy::parse(POLICY.as_bytes()).unwrap(), log }),
+                metrics,
             },
             &ServerOptions::default(),
         );
@@ -91,7 +103,14 @@ impl Running {
         let address = listener.address();
         let frontend = Frontend::new(Arc::new(server), Arc::new(authentication));
         tokio::spawn(listener.run(frontend, stop.clone()));
-        Self { address, pki, _stop: stop.drop_guard(), _folder: folder }
+        Self { address, pki, _stop: stop.drop_guard(), folder }
+    }
+
+    /// The last entry of the audit log about a path.
+    pub(crate) fn audited(&self, path: &str) -> serde_json::Value {
+        let log = std::fs::read_to_string(self.folder.path().join(AUDIT_LOG)).unwrap();
+        let entries = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        entries.filter(|entry| entry["requestURI"] == path).last().unwrap()
     }
 
     /// Opens a connection, showing a certificate.

@@ -29,7 +29,7 @@ const CONNECTION_WINDOW_BYTES: u32 = 128 << 20;
 const PEM_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
 
 /// How to recognise etcd, and how to show etcd who is asking.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsOptions {
     /// The certificates, in PEM, of the authorities that may vouch for etcd. No others are trusted.
     pub ca: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct TlsOptions {
 }
 
 /// A certificate to show to etcd.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// The certificate and those between it and the authority, in PEM.
     pub certificate: Vec<u8>,
@@ -224,6 +224,17 @@ pub(super) async fn open(
     }
     tracing::info!(store = %meta.id, base = meta.base, root = options.root, "opened the store in etcd");
     Ok(Identity::new(meta, record, header.cluster, header.revision))
+}
+
+/// Whether etcd lets in who comes to `members`.
+pub(super) async fn try_out(
+    members: &Members,
+    layout: &Layout,
+    options: &EtcdOptions,
+    patience: Patience,
+) -> Result<(), ConnectError> {
+    let asking = members.ask(patience, |mut kv| async move { kv.txn(look(layout)).await });
+    asking.await.map(drop).map_err(|failure| explain(failure, members, options))
 }
 
 /// What every answer of etcd begins with.

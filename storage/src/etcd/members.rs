@@ -54,7 +54,8 @@ pub(super) struct Members {
 }
 
 struct Member {
-    target: Target,
+    /// For the connections that are made from now on.
+    target: ArcSwap<Target>,
     requests: ArcSwap<Line>,
     watches: ArcSwap<Line>,
 }
@@ -63,7 +64,7 @@ struct Member {
 pub(super) struct Line {
     member: usize,
     purpose: Purpose,
-    target: Target,
+    target: Arc<Target>,
     client: OnceCell<Client>,
 }
 
@@ -92,8 +93,19 @@ impl Members {
         let _ = self.preferred.compare_exchange(line.member, next, Ordering::Relaxed, Ordering::Relaxed);
         if failure.is_ambiguous() {
             let member = &self.members[line.member];
-            let fresh = Arc::new(Line::new(line.member, line.purpose, member.target.clone()));
+            let fresh = Arc::new(Line::new(line.member, line.purpose, member.target.load_full()));
             member.line(line.purpose).compare_and_swap(line, fresh);
+        }
+    }
+
+    /// Makes all connections anew. What is under way on the old ones goes on there; `targets` are as many as ever.
+    pub(super) fn replace(&self, targets: Vec<Target>) {
+        for (index, (member, target)) in self.members.iter().zip(targets).enumerate() {
+            let target = Arc::new(target);
+            member.target.store(target.clone());
+            for purpose in [Purpose::Requests, Purpose::Watches] {
+                member.line(purpose).store(Arc::new(Line::new(index, purpose, target.clone())));
+            }
         }
     }
 
@@ -134,7 +146,7 @@ impl Members {
 
     /// Their names, for messages.
     pub(super) fn names(&self) -> String {
-        self.members.iter().map(|member| member.target.name.as_str()).collect::<Vec<_>>().join(", ")
+        self.members.iter().map(|member| member.target.load().name.clone()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -142,8 +154,9 @@ impl Members {
 
 impl Member {
     fn new(index: usize, target: Target) -> Self {
+        let target = Arc::new(target);
         let line = |purpose| ArcSwap::from_pointee(Line::new(index, purpose, target.clone()));
-        Self { requests: line(Purpose::Requests), watches: line(Purpose::Watches), target }
+        Self { requests: line(Purpose::Requests), watches: line(Purpose::Watches), target: ArcSwap::new(target) }
     }
 
     fn line(&self, purpose: Purpose) -> &ArcSwap<Line> {
@@ -157,7 +170,7 @@ impl Member {
 // === impl Line ===
 
 impl Line {
-    fn new(member: usize, purpose: Purpose, target: Target) -> Self {
+    fn new(member: usize, purpose: Purpose, target: Arc<Target>) -> Self {
         Self { member, purpose, target, client: OnceCell::new() }
     }
 

@@ -13,4 +13,5 @@ mod leader;
 mod link;
 mod outage;
 mod quota;
+mod rotation;
 mod support;

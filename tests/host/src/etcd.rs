@@ -288,6 +288,14 @@ impl Drop for Etcd {
 // === impl EtcdTls ===
 
 impl EtcdTls {
+    /// From the next start on, members show another certificate and trust the clients of other authorities. The files of the
+    /// fields are written over, their texts stay as they were.
+    pub fn replace(&self, server: &Identity, trusted: &str) -> Result<(), Error> {
+        Pem::write(self.server_certificate.path(), server.certificate.clone())?;
+        Pem::write(self.server_key.path(), server.key.clone())?;
+        Pem::write(self.ca.path(), trusted.to_owned()).map(drop)
+    }
+
     fn make(folder: &Path) -> Result<Self, Error> {
         let authority = Authority::new("etcd")?;
         let stranger = Authority::new("stranger")?;

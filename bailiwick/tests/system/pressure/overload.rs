@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::Method;
+use futures::future::join_all;
+use http::{HeaderValue, Method};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -15,11 +16,14 @@ use crate::client::{Answer, Client, Endpoint, MERGE_PATCH, request};
 use crate::process::{Server, folder};
 use crate::turn::turn;
 
-/// Requests under way that the server allows: both kinds together, as all clients here are administrators.
+/// Writes under way that the server allows. Administrators need no seat, so the clients here are somebody else.
 const SEATS: usize = 12;
+const USER: &str = "load";
 /// How many more clients ask at once.
 const MULTIPLE: usize = 10;
-const PHASE: Duration = Duration::from_secs(4);
+/// With and without overload, in turns: whatever else the machine does meets both.
+const ROUNDS: usize = 4;
+const PHASE: Duration = Duration::from_secs(1);
 /// Of what is done without overload. The goal is 0.9 where the clients that push do not take the server's own processors,
 /// and neither is built without optimization.
 const LEAST_GOODPUT: f64 = 0.4;
@@ -37,8 +41,8 @@ struct Outcome {
 async fn too_much_is_refused_and_the_rest_is_done() {
     let _turn = turn().await;
     let folder = folder();
-    let flags = ["--max-requests-inflight=8", "--max-mutating-requests-inflight=4"];
-    let server = Server::start(folder.path(), &flags).await;
+    let seats = format!("--max-mutating-requests-inflight={SEATS}");
+    let server = Server::start(folder.path(), &[&seats]).await;
     let endpoint = Endpoint::of(&server);
     let client = endpoint.connect().await.unwrap();
     make_namespaces(&client, ["load"]).await;
@@ -46,15 +50,29 @@ async fn too_much_is_refused_and_the_rest_is_done() {
         let name = format!("claim-{number}");
         client.post(&collection("load"), &claim(&name, "tools", "gold", "0")).await.unwrap().expect(201);
     }
-    // One user has three quarters of the seats.
-    let alone = offer(&endpoint, SEATS * 3 / 4, &client).await;
-    let pushed = offer(&endpoint, SEATS * MULTIPLE, &client).await;
+    let binding = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": USER},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
+    });
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    client.post(bindings, &binding).await.unwrap().expect(201);
+    // Connecting costs far more than asking, and is no part of what is measured.
+    let connecting = (0..SEATS * MULTIPLE).map(|_| endpoint.connect());
+    let clients: Vec<Client> = join_all(connecting).await.into_iter().map(Result::unwrap).collect();
+    let (alone, pushed) = (Arc::new(Outcome::default()), Arc::new(Outcome::default()));
+    for _ in 0..ROUNDS {
+        // One user has three quarters of the seats.
+        offer(&clients[..SEATS * 3 / 4], &client, &alone).await;
+        offer(&clients, &client, &pushed).await;
+    }
     let (alone_good, good) = (alone.good.load(Ordering::Relaxed), pushed.good.load(Ordering::Relaxed));
     let refused = pushed.refused.load(Ordering::Relaxed);
-    println!("alone {alone_good}, pushed {good}, refused {refused}");
+    let goodput = good as f64 / alone_good as f64;
+    println!("alone {alone_good}, pushed {good}: {goodput:.2}, refused {refused}");
     assert_eq!(alone.refused.load(Ordering::Relaxed), 0, "what has a seat is not refused");
     assert!(refused > 0);
-    assert!(good as f64 >= LEAST_GOODPUT * alone_good as f64, "{good} of {alone_good}");
+    assert!(goodput >= LEAST_GOODPUT, "{good} of {alone_good}");
 
     let samples = metrics(&client).await;
     let counted = sum(&samples, "apiserver_request_total", &["verb=\"PATCH\"", "code=\"429\""]);
@@ -66,22 +84,23 @@ async fn too_much_is_refused_and_the_rest_is_done() {
     server.stop().await;
 }
 
-/// Clients that ask again as soon as they are answered. Meanwhile the server says that it lives.
-async fn offer(endpoint: &Endpoint, clients: usize, prober: &Client) -> Arc<Outcome> {
-    let (outcome, until) = (Arc::new(Outcome::default()), Instant::now() + PHASE);
+/// Clients that ask again as soon as they are answered. Meanwhile the server says that it lives, and its administrator is
+/// served.
+async fn offer(clients: &[Client], administrator: &Client, outcome: &Arc<Outcome>) {
+    let until = Instant::now() + PHASE;
     let mut tasks = JoinSet::new();
-    for number in 0..clients {
-        let client = endpoint.connect().await.unwrap();
-        tasks.spawn(push(client, number, until, outcome.clone()));
+    for (number, client) in clients.iter().enumerate() {
+        tasks.spawn(push(client.clone(), number, until, outcome.clone()));
     }
     while Instant::now() < until {
         let began = Instant::now();
-        assert_eq!(prober.get("/livez").await.unwrap().code, 200);
+        assert_eq!(administrator.get("/livez").await.unwrap().code, 200);
         assert!(began.elapsed() < LIVEZ_WITHIN, "{:?}", began.elapsed());
+        let turn = serde_json::json!({"metadata": {"annotations": {"repaired": format!("{began:?}")}}});
+        administrator.merge(&object("load", "claim-0"), &turn).await.unwrap().expect(200);
         sleep(Duration::from_millis(50)).await;
     }
     tasks.join_all().await;
-    outcome
 }
 
 async fn push(client: Client, number: usize, until: Instant, outcome: Arc<Outcome>) {
@@ -90,7 +109,9 @@ async fn push(client: Client, number: usize, until: Instant, outcome: Arc<Outcom
     while Instant::now() < until {
         turn += 1;
         let patch = format!(r#"{{"metadata": {{"annotations": {{"turn": "{turn}"}}}}}}"#);
-        let response = client.open(request(Method::PATCH, &path, MERGE_PATCH, Bytes::from(patch))).await.unwrap();
+        let mut patch = request(Method::PATCH, &path, MERGE_PATCH, Bytes::from(patch));
+        patch.headers_mut().insert("impersonate-user", HeaderValue::from_static(USER));
+        let response = client.open(patch).await.unwrap();
         let retry_after = response.headers().get("retry-after").cloned();
         let answer = Answer::read(response).await.unwrap();
         match answer.code {

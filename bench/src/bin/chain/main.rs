@@ -51,14 +51,7 @@ struct Site {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
-    let none = LimitOptions {
-        reads: None,
-        writes: None,
-        watches: None,
-        privileged: None,
-        in_process: None,
-        ..LimitOptions::default()
-    };
+    let none = LimitOptions { reads: None, writes: None, watches: None, in_process: None, ..LimitOptions::default() };
     let setups = [
         Setup { name: "no limits, no audit log", limits: none, policy: None },
         Setup { name: "limits", limits: LimitOptions::default(), policy: None },
