@@ -8,6 +8,7 @@ mod kind;
 mod org_group;
 mod organization;
 mod resource_catalog_claim;
+mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
 pub use group::Group;
@@ -17,4 +18,7 @@ pub use organization::Organization;
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
+};
+pub use well_known::{
+    DEFINITION_UID_ANNOTATION, DERIVED_LABEL, ORGANIZATION_OWNER_PREFIX, OWNER_LABEL, organization_owner,
 };
