@@ -2,6 +2,7 @@
 
 mod authentication;
 mod duration;
+mod install;
 mod service_account;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,6 +14,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
+pub(crate) use self::install::{ActAs, ClusterFlags, InstallFlags, UninstallFlags};
 pub(crate) use self::service_account::ServiceAccountFlags;
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
@@ -34,6 +36,10 @@ pub(crate) enum Command {
     /// Save the embedded store to a file, or make one from it. The server must not be running.
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Print what installs it in a cluster: bailiwick install | kubectl apply -f -
+    Install(Box<InstallFlags>),
+    /// Remove from a cluster what was installed and what followed from it. Says what that is; --yes does it.
+    Uninstall(UninstallFlags),
     /// Print the version.
     Version,
 }

@@ -8,6 +8,7 @@ mod certificates;
 mod data_folder;
 mod flags;
 mod handler;
+mod install;
 mod kubeconfig;
 mod logging;
 mod private_file;
@@ -59,6 +60,8 @@ fn run(cli: Cli) -> Result<(), Box<dyn Error + Send + Sync>> {
             Command::Serve(flags) => serve::serve(*flags).await.map_err(Into::into),
             Command::Snapshot(SnapshotCommand::Save(flags)) => snapshot::save(flags).await.map_err(Into::into),
             Command::Snapshot(SnapshotCommand::Restore(flags)) => snapshot::restore(flags).await.map_err(Into::into),
+            Command::Install(flags) => install::install(*flags).await.map_err(Into::into),
+            Command::Uninstall(flags) => install::uninstall(flags).await.map_err(Into::into),
             Command::Version => {
                 report::line(report::VERSION_LINE);
                 Ok(())
