@@ -42,9 +42,11 @@ pub use self::token_cache::{TokenCache, TokenCacheOptions};
 
 pub(crate) use self::identity::is_anonymous;
 pub(crate) use self::service_account::PATHS as OPENID_PATHS;
+pub(crate) use self::token_cache::generations::Generations;
 
 use self::certificate::Verdict;
 use self::request_header::RequestHeader;
+use crate::delegated::{ClusterTrust, ClusterTrustError, ProxyTrust};
 use crate::listener::Peer;
 use crate::tls::Tls;
 
@@ -71,7 +73,7 @@ pub struct AuthenticationParts {
 /// Finds out who asks.
 pub struct Authentication {
     tls: Arc<Tls>,
-    request_header: RequestHeader,
+    request_header: ArcSwap<RequestHeader>,
     revocable_tokens: Arc<dyn TokenAuthenticator>,
     tokens: TokenCache,
     audiences: Vec<String>,
@@ -142,13 +144,31 @@ impl Authentication {
         }
         Ok(Self {
             tls: parts.tls,
-            request_header,
+            request_header: ArcSwap::from_pointee(request_header),
             revocable_tokens: parts.revocable_tokens,
             tokens: TokenCache::new(parts.tokens, parts.token_cache),
             audiences: parts.audiences,
             anonymous: ArcSwap::from_pointee(parts.anonymous),
             clock: parts.clock,
         })
+    }
+
+    /// From now on the authorities and headers that the cluster beside this server names are believed. What it does not
+    /// name stays as it is.
+    pub fn set_cluster_trust(&self, trust: ClusterTrust) -> Result<(), ClusterTrustError> {
+        let ClusterTrust { client_ca, proxy } = trust;
+        let mut proxy_ca = None;
+        if let Some(ProxyTrust { ca, headers }) = proxy {
+            if headers.allowed_names.is_empty() {
+                tracing::warn!(
+                    "the cluster allows every certificate of its front proxies' authorities to name any user"
+                );
+            }
+            // Before the pools: what was found by the old headers ends with the old pools.
+            self.request_header.store(Arc::new(RequestHeader::new(&headers)?));
+            proxy_ca = Some(ca);
+        }
+        Ok(self.tls.set_pools(client_ca, proxy_ca)?)
     }
 
     /// From now on requests need no credentials there.
@@ -160,7 +180,7 @@ impl Authentication {
     pub async fn authenticate(&self, path: &str, headers: &mut HeaderMap, peer: &Peer) -> Requester {
         let found = self.find(headers, peer).await;
         headers.remove(AUTHORIZATION);
-        self.request_header.strip(headers);
+        self.request_header.load().strip(headers);
         match found {
             Ok(Some(user)) => Requester::User(user),
             Err(Refusal) => Requester::Refused,
@@ -199,7 +219,7 @@ impl Authentication {
         let finding = certificate::find(&self.tls, &self.request_header, &*self.clock, peer);
         let mut refused = false;
         match &finding.proxy {
-            Verdict::Verified(()) => match self.request_header.user(headers) {
+            Verdict::Verified(()) => match self.request_header.load().user(headers) {
                 Ok(Some(user)) => return Ok(Some(Arc::new(identity::known(user)))),
                 Ok(None) => {}
                 Err(error) => {

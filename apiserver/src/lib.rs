@@ -8,6 +8,7 @@ mod authentication;
 mod authorization;
 mod body;
 mod continue_token;
+mod delegated;
 mod discovery;
 mod form;
 mod frontend;
@@ -17,6 +18,7 @@ mod impersonation;
 mod in_process;
 mod limits;
 mod listener;
+mod loading;
 mod metrics;
 mod openapi;
 mod options;
@@ -44,6 +46,10 @@ pub use authentication::{
 };
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
+pub use delegated::{
+    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterTrust, ClusterTrustError,
+    ProxyTrust, TokenReviews,
+};
 pub use discovery::Discovery;
 pub use frontend::Frontend;
 pub use go::{DurationError, parse_duration};
@@ -52,6 +58,7 @@ pub use impersonation::Impersonated;
 pub use in_process::InProcess;
 pub use limits::{FromWithin, LimitOptions};
 pub use listener::{BindError, CloseConnection, FinishBy, Handler, HttpLimits, Listener, ListenerOptions, Peer};
+pub use loading::Loading;
 pub use metrics::Metrics;
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,

@@ -153,14 +153,18 @@ impl Tls {
         self.now.load().trust.clone()
     }
 
-    /// Replaces the pool of front proxies, where it comes from the cluster and not from a file.
-    pub fn set_request_header_ca(&self, pool: Option<CaPool>) -> Result<(), TlsError> {
+    /// Takes pools that come from elsewhere than from files. One that is not given stays as it is.
+    pub(crate) fn set_pools(
+        &self,
+        client_ca: Option<CaPool>,
+        request_header_ca: Option<CaPool>,
+    ) -> Result<(), TlsError> {
         let _sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.now.load_full();
         let trust = Trust {
             generation: now.trust.generation + 1,
-            client_ca: now.trust.client_ca.clone(),
-            request_header_ca: pool.map(Arc::new),
+            client_ca: client_ca.map(Arc::new).or_else(|| now.trust.client_ca.clone()),
+            request_header_ca: request_header_ca.map(Arc::new).or_else(|| now.trust.request_header_ca.clone()),
         };
         self.take(Current::new(now.identity.clone(), Arc::new(trust))?);
         Ok(())

@@ -8,13 +8,13 @@ use bailiwick_apiserver::{
     Algorithms, Anonymous, Authentication, AuthenticationConfiguration, AuthenticationError, AuthenticationFile,
     AuthenticationFileError, AuthenticationParts, ClaimMappings, ClaimValidationRule, ConfigurationError, Issuer,
     JwtAuthenticator, JwtConfiguration, JwtOptions, JwtSetupError, PrefixedClaim, RequestHeaderOptions, Tls,
-    TokenAuthenticatorChain, TokenCacheOptions, UnsupportedAlgorithm,
+    TokenAuthenticator, TokenAuthenticatorChain, UnsupportedAlgorithm,
 };
 use bailiwick_registry::Clock;
 
 use crate::flags::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
+use crate::mode::Tokens;
 use crate::private_file::{self, PrivateFileError};
-use crate::service_accounts::ServiceAccounts;
 
 /// How often the configuration file is looked at.
 const FILE_POLL: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ pub(crate) enum AuthenticationSetupError {
 /// Everything that finds out who asks. Issuers are asked for their keys from now on, in the background.
 pub(crate) fn authentication(
     flags: &AuthenticationFlags,
-    service_accounts: &ServiceAccounts,
+    known: Tokens,
     tls: Arc<Tls>,
     clock: Arc<dyn Clock>,
 ) -> Result<Arc<Authentication>, AuthenticationSetupError> {
@@ -76,13 +76,15 @@ pub(crate) fn authentication(
         configuration.check()?;
         issuers.set_issuers(&configuration.jwt, &algorithms(&flags.oidc)?)?;
     }
+    let mut tokens: Vec<Arc<dyn TokenAuthenticator>> = vec![issuers.clone()];
+    tokens.extend(known.others);
     let authentication = Arc::new(Authentication::new(AuthenticationParts {
         tls,
         request_header: request_header(&flags.request_header),
-        revocable_tokens: service_accounts.tokens.clone(),
-        tokens: Arc::new(TokenAuthenticatorChain::new(vec![issuers.clone()])),
-        audiences: service_accounts.audiences.clone(),
-        token_cache: TokenCacheOptions::default(),
+        revocable_tokens: known.revocable,
+        tokens: Arc::new(TokenAuthenticatorChain::new(tokens)),
+        audiences: known.audiences,
+        token_cache: known.cache,
         anonymous,
         clock,
     })?);

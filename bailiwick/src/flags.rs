@@ -3,6 +3,7 @@
 mod authentication;
 mod duration;
 mod install;
+mod mode;
 mod service_account;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
 pub(crate) use self::install::{ActAs, ClusterFlags, InstallFlags, UninstallFlags};
+pub(crate) use self::mode::{Mode, ModeFlags, NoCluster};
 pub(crate) use self::service_account::ServiceAccountFlags;
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
@@ -69,6 +71,8 @@ pub(crate) struct DataFlags {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeFlags {
+    #[command(flatten)]
+    pub(crate) mode: ModeFlags,
     #[command(flatten)]
     pub(crate) data: DataFlags,
     #[command(flatten)]

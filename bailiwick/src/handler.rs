@@ -6,27 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, OpenIdDocuments, Server,
-    ServerOptions, ServerParts, ServiceAccountTokens, Unhealthy,
+    Authentication, Endpoints, Frontend, Health, HealthCheck, LimitOptions, Metrics, Server, ServerOptions,
+    ServerParts, Unhealthy,
 };
-use bailiwick_registry::kinds::{self, Reviewers, TokenIssuer};
-use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
-use bailiwick_registry::{AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, KindError, Registry};
+use bailiwick_registry::{AllowPaths, Clock, KindError, Registry};
 use bailiwick_storage::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::{self, AuditError};
 use crate::flags::{AuditFlags, LimitFlags};
+use crate::mode::{Api, Mode};
 
 /// What the API is made of.
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     /// Who finds out who asks.
     pub(crate) authentication: Arc<Authentication>,
-    /// Who issues and knows tokens of service accounts.
-    pub(crate) service_accounts: Arc<ServiceAccountTokens>,
-    /// How others verify these tokens.
-    pub(crate) openid: OpenIdDocuments,
+    /// Whether there is a cluster beside it.
+    pub(crate) mode: Mode,
+    /// Where clients find it.
+    pub(crate) url: String,
     pub(crate) clock: Arc<dyn Clock>,
     /// What everyone may ask for.
     pub(crate) always_allow: AllowPaths,
@@ -59,23 +58,8 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let roles = Arc::new(LivePolicy::default());
-    let rbac = || Rbac::new(roles.clone());
-    let authorizers: Vec<Box<dyn Authorizer>> =
-        vec![Box::new(AllowGroup::MASTERS), Box::new(parts.always_allow.clone()), Box::new(rbac())];
-    let authorizer: Arc<dyn Authorizer> = Arc::new(AuthorizerChain::new(authorizers));
-    let reviewers =
-        Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
-    let issuer: Arc<dyn TokenIssuer> = parts.service_accounts.clone();
-    let host = kinds::with_tokens(kinds::host()?, &issuer)?;
-    let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
-    let registry = Registry::start(parts.store, kinds, parts.metrics.storage.clone()).await?;
-    let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
-    let registry = Arc::new(registry.with_admission(guard));
-    parts.service_accounts.look_in(registry.clone());
-    follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
-    bootstrap(&registry).await.map_err(HandlerError::Roles)?;
-    let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
+    let Api { registry, authorizer, health, openid } = parts.mode.api(&parts).await?;
+    let health = health.with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
         StoreAnswers(registry.clone()),
@@ -99,7 +83,10 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         audit,
         metrics: parts.metrics,
     };
-    let server = Server::new(parts_of_server, &options).with_openid(parts.openid);
+    let mut server = Server::new(parts_of_server, &options);
+    if let Some(documents) = openid {
+        server = server.with_openid(documents);
+    }
     Ok(Frontend::new(Arc::new(server), parts.authentication))
 }
 

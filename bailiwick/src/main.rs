@@ -5,12 +5,14 @@
 mod audit;
 mod authentication;
 mod certificates;
+mod cluster;
 mod data_folder;
 mod flags;
 mod handler;
 mod install;
 mod kubeconfig;
 mod logging;
+mod mode;
 mod private_file;
 mod report;
 mod serve;

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bailiwick_apiserver::{BindError, Frontend, Listener, ListenerOptions, Metrics, Tls, TlsError, TlsFiles};
+use bailiwick_apiserver::{BindError, Listener, ListenerOptions, Loading, Metrics, Tls, TlsError, TlsFiles};
 use bailiwick_registry::{AllowPathError, Clock, SystemClock};
 use bailiwick_storage::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use time::OffsetDateTime;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::authentication::{AuthenticationSetupError, authentication};
@@ -18,8 +19,8 @@ use crate::data_folder::{DataFolder, DataFolderError};
 use crate::flags::{ListenFlags, ServeFlags};
 use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
+use crate::mode::{Mode, ModeError};
 use crate::private_file::{self, PrivateFileError};
-use crate::service_accounts::{ServiceAccountError, ServiceAccounts};
 use crate::signals::StopSignals;
 use crate::store::{self, StoreError};
 use crate::{logging, report};
@@ -39,7 +40,7 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Authentication(#[from] AuthenticationSetupError),
     #[error(transparent)]
-    ServiceAccounts(#[from] ServiceAccountError),
+    Mode(#[from] ModeError),
     #[error(transparent)]
     Bind(#[from] BindError),
     #[error(transparent)]
@@ -69,9 +70,9 @@ struct Certificates {
 struct Started {
     /// Held for as long as it runs.
     folder: DataFolder,
-    listener: Listener,
+    /// Takes requests from the beginning, and answers them once all is there.
+    listening: JoinHandle<()>,
     store: Arc<dyn Store>,
-    handler: Frontend,
     stop: Stop,
 }
 
@@ -89,12 +90,14 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     logging::start(flags.log);
     allow_many_connections();
     let mut signals = StopSignals::catch().map_err(ServeError::Signals)?;
-    let Started { folder, listener, store, handler, stop } = tokio::select! {
+    let Started { folder, listening, store, stop } = tokio::select! {
         started = start(&flags) => started?,
         signal = signals.next() => std::process::exit(128 + signal),
     };
     let serving = async {
-        listener.run(handler, stop.stopped.clone()).await;
+        if listening.await.is_err() {
+            tracing::error!("taking requests failed");
+        }
         store::close(store).await;
     };
     run(serving, &stop, flags.time.shutdown_delay_duration, &mut signals).await;
@@ -106,24 +109,26 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
 /// Finds or makes everything, and says so.
 async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let folder = DataFolder::take(&flags.data.data_dir)?;
-    let mut certificates = certificates(&folder, &flags.listen)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let mode = Mode::open(flags, &folder.pki(), &clock).await?;
+    let mut certificates = certificates(&folder, &flags.listen, &mode)?;
     certificates.files.request_header_ca = flags.authentication.request_header.requestheader_client_ca_file.clone();
     let tls = Arc::new(Tls::load(&certificates.files)?);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let service_accounts = ServiceAccounts::open(&flags.service_account, &folder.pki(), clock.clone())?;
-    let authentication = authentication(&flags.authentication, &service_accounts, tls.clone(), clock.clone())?;
+    let authentication = authentication(&flags.authentication, mode.tokens(), tls.clone(), clock.clone())?;
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
     let metrics = Arc::new(Metrics::default());
     let listener = Listener::bind(address, tls, options).await?.counted_by(metrics.clone());
+    let (url, stop, loading) = (url(listener.address()), Stop::default(), Loading::new(clock.clone()));
+    let listening = tokio::spawn(listener.run(loading.clone(), stop.stopped.clone()));
     let store = store::open(&flags.etcd, &folder.store(), &metrics.storage).await?;
-    let stop = Stop::default();
+    let cluster = mode.cluster().map(|cluster| cluster.url.clone());
     let parts = Parts {
         store: store.clone(),
         authentication,
-        openid: service_accounts.documents(&url(listener.address())),
-        service_accounts: service_accounts.tokens,
+        mode,
+        url: url.clone(),
         clock,
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
@@ -134,12 +139,11 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         stopping: stop.stopping.clone(),
         stopped: stop.stopped.clone(),
     };
-    let handler = handler(parts).await?;
-    let url = url(listener.address());
+    loading.done(handler(parts).await?);
     write_kubeconfig(&folder, &certificates, &url)?;
-    announce(&folder, &certificates, &url);
+    announce(&folder, &certificates, &url, cluster.as_deref());
     tracing::info!(url, version = env!("CARGO_PKG_VERSION"), "serving");
-    Ok(Started { folder, listener, store, handler, stop })
+    Ok(Started { folder, listening, store, stop })
 }
 
 /// Serves until the first signal, and a little longer. The second one ends the process where it stands: everything that
@@ -169,14 +173,15 @@ fn stop_after(delay: Duration, stopped: CancellationToken) {
 }
 
 /// Finds or makes what the flags do not name.
-fn certificates(folder: &DataFolder, flags: &ListenFlags) -> Result<Certificates, ServeError> {
-    if let (Some(certificate), Some(key), Some(client_ca)) =
-        (&flags.tls_cert_file, &flags.tls_private_key_file, &flags.client_ca_file)
+fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result<Certificates, ServeError> {
+    // A cluster has authorities and an administrator of its own.
+    let are_clients_known = flags.client_ca_file.is_some() || mode.cluster().is_some();
+    if let (Some(certificate), Some(key), true) = (&flags.tls_cert_file, &flags.tls_private_key_file, are_clients_known)
     {
         let files = TlsFiles {
             certificate: certificate.clone(),
             key: key.clone(),
-            client_ca: Some(client_ca.clone()),
+            client_ca: flags.client_ca_file.clone(),
             request_header_ca: None,
         };
         return Ok(Certificates { files, trusted: String::new(), admin: None, made: Vec::new() });
@@ -193,9 +198,9 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags) -> Result<Certificates
             (pki.file("serving.crt"), pki.file("serving.key"), pki.authority().to_owned())
         }
     };
-    let admin = if flags.client_ca_file.is_none() { Some(pki.admin()?) } else { None };
-    let client_ca = flags.client_ca_file.clone().unwrap_or_else(|| pki.file("ca.crt"));
-    let files = TlsFiles { certificate, key, client_ca: Some(client_ca), request_header_ca: None };
+    let admin = if are_clients_known { None } else { Some(pki.admin()?) };
+    let client_ca = if are_clients_known { flags.client_ca_file.clone() } else { Some(pki.file("ca.crt")) };
+    let files = TlsFiles { certificate, key, client_ca, request_header_ca: None };
     Ok(Certificates { files, trusted, admin, made: pki.made().to_vec() })
 }
 
@@ -223,10 +228,16 @@ fn write_kubeconfig(folder: &DataFolder, certificates: &Certificates, url: &str)
 }
 
 /// Tells a person what happened, and what to do next. Who has been told before gets the short form.
-fn announce(folder: &DataFolder, certificates: &Certificates, url: &str) {
+fn announce(folder: &DataFolder, certificates: &Certificates, url: &str, cluster: Option<&str>) {
     report::line(format!("{} serves {url} from {}", report::VERSION_LINE, folder.path().display()));
     if !certificates.made.is_empty() {
         report::line(format!("Made in {}: {}.", folder.pki().display(), certificates.made.join(", ")));
+    }
+    if let Some(cluster) = cluster {
+        report::line(format!(
+            "The cluster at {cluster} says who clients are and what they may do; no kubeconfig was written."
+        ));
+        return;
     }
     if certificates.admin.is_none() {
         report::line("Clients are known by the certificates of --client-ca-file; no kubeconfig was written.");

@@ -153,6 +153,12 @@ pub enum Error {
         /// What happened.
         why: String,
     },
+    /// Whoever keeps the namespaces did not say whether there is one of this name.
+    #[error("whether there is a namespace \"{name}\" could not be found out")]
+    NamespaceUnknown {
+        /// The name.
+        name: String,
+    },
     /// The store failed.
     #[error("{operation} of {resource} failed")]
     Storage {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::kind::{Kind, KindError};
 
 pub use host::NamespaceLifecycle;
+pub(crate) use host::terminating;
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use token_request::{TokenIssueError, TokenIssuer};
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use arc_swap::ArcSwap;
 use bailiwick_registry::{Clock, User};
 use tokio_rustls::rustls::pki_types::UnixTime;
 
@@ -40,13 +41,14 @@ pub(super) enum Verdict<T> {
 }
 
 /// Finds out what the certificate of `peer` says, unless that is known.
-pub(super) fn find(tls: &Tls, headers: &RequestHeader, clock: &dyn Clock, peer: &Peer) -> Arc<Finding> {
+pub(super) fn find(tls: &Tls, headers: &ArcSwap<RequestHeader>, clock: &dyn Clock, peer: &Peer) -> Arc<Finding> {
     let now = clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     let trust = tls.trust();
     let holds = |finding: &Arc<Finding>| finding.generation == trust.generation && seconds < finding.until;
     peer.finding::<Finding>().filter(holds).unwrap_or_else(|| {
-        let finding = Arc::new(Finding::new(&trust, headers, peer, now));
+        // New headers are set before the pools that come with them: whoever has the pools has the headers.
+        let finding = Arc::new(Finding::new(&trust, &headers.load(), peer, now));
         peer.remember(finding.clone());
         finding
     })

@@ -4,7 +4,7 @@
 //! choose where they land. Known tokens and unknown ones are remembered apart, so that a flood of invented tokens displaces
 //! only other invented ones. Refusals are not remembered: a key that was not there a moment ago may be there now.
 
-pub(super) mod generations;
+pub(crate) mod generations;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;

@@ -20,6 +20,8 @@ mod pressure;
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
 mod restarts;
+#[path = "../support/scenario.rs"]
+mod scenario;
 mod shutdown;
 mod slow_watchers;
 mod turn;

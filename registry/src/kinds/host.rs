@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::kind::{Kind, KindError};
 
 pub use namespace_lifecycle::NamespaceLifecycle;
+pub(crate) use namespace_lifecycle::terminating;
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use tokio::time::Instant;
 
 /// A map of at most so many entries, each with an end.
-pub(in crate::authentication) struct Generations<V> {
+pub(crate) struct Generations<V> {
     young: HashMap<[u8; 32], (V, Instant)>,
     old: HashMap<[u8; 32], (V, Instant)>,
     /// How many entries a generation may have.
@@ -25,11 +25,11 @@ pub(in crate::authentication) struct Generations<V> {
 // === impl Generations ===
 
 impl<V: Clone> Generations<V> {
-    pub(in crate::authentication) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), most: (most / 2).max(1) }
     }
 
-    pub(in crate::authentication) fn get(&mut self, key: &[u8; 32], now: Instant) -> Option<V> {
+    pub(crate) fn get(&mut self, key: &[u8; 32], now: Instant) -> Option<V> {
         if let Some((value, until)) = self.young.get(key) {
             return (now < *until).then(|| value.clone());
         }
@@ -41,14 +41,14 @@ impl<V: Clone> Generations<V> {
         Some(value)
     }
 
-    pub(in crate::authentication) fn insert(&mut self, key: [u8; 32], value: V, until: Instant) {
+    pub(crate) fn insert(&mut self, key: [u8; 32], value: V, until: Instant) {
         if self.young.len() >= self.most && !self.young.contains_key(&key) {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(key, (value, until));
     }
 
-    pub(in crate::authentication) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
 }

@@ -33,7 +33,8 @@ impl Admission for NamespaceLifecycle {
     }
 }
 
-fn terminating(resource: &GroupResource, name: &str, namespace: &str) -> Error {
+/// The refusal to make an object in a namespace that is about to end.
+pub(crate) fn terminating(resource: &GroupResource, name: &str, namespace: &str) -> Error {
     let cause = Cause {
         reason: "NamespaceTerminating".to_owned(),
         message: format!("namespace {namespace} is being terminated"),

@@ -1,0 +1,73 @@
+//! The cluster that a server stands behind, as its clients reach it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+
+use crate::flags::ModeFlags;
+
+/// How long it may take to reach the cluster.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// The cluster: who asks it what may be someone else each time.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    /// Where it is.
+    pub(crate) url: String,
+    /// For what the server needs itself.
+    pub(crate) own: Client,
+    /// Who is asked who clients are.
+    pub(crate) authentication: Client,
+    /// Who is asked what they may do.
+    pub(crate) authorization: Client,
+}
+
+/// Why the cluster cannot be reached at all.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterError {
+    #[error("the kubeconfig {} cannot be used: {problem}", path.display())]
+    Kubeconfig { path: PathBuf, problem: KubeconfigError },
+    #[error("this is no pod of a cluster ({0}): give --kubeconfig, or serve with --mode=standalone")]
+    NotInCluster(#[from] InClusterError),
+    #[error("no client of the cluster can be made: {0}")]
+    Client(#[from] kube::Error),
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// As the flags say.
+    pub(crate) async fn reach(flags: &ModeFlags) -> Result<Self, ClusterError> {
+        let own = config(flags.kubeconfig.as_deref()).await?;
+        let url = own.cluster_url.to_string();
+        let reviewer = async |file: &Option<PathBuf>| {
+            let mut config = config(file.as_deref().or(flags.kubeconfig.as_deref())).await?;
+            // Whoever asks for reviews knows when to ask again.
+            config.default_retry = false;
+            Ok::<_, ClusterError>(Client::try_from(config)?)
+        };
+        Ok(Self {
+            url,
+            own: Client::try_from(own)?,
+            authentication: reviewer(&flags.authentication_kubeconfig).await?,
+            authorization: reviewer(&flags.authorization_kubeconfig).await?,
+        })
+    }
+}
+
+/// From the file, or else as a pod finds its cluster. Nothing else is looked at: neither the files of whoever starts the
+/// server, nor variables that would make it act as someone else.
+async fn config(file: Option<&Path>) -> Result<Config, ClusterError> {
+    let mut config = match file {
+        None => Config::incluster_env()?,
+        Some(path) => {
+            let unusable = |problem| ClusterError::Kubeconfig { path: path.to_owned(), problem };
+            let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(unusable)?
+        }
+    };
+    config.connect_timeout = Some(CONNECT_LIMIT);
+    Ok(config)
+}
