@@ -140,13 +140,13 @@ impl ClusterAuthentication {
                     match trust.and_then(|trust| authentication.set_cluster_trust(trust)) {
                         Ok(()) => tracing::info!("took over whom the cluster believes"),
                         Err(error) => {
-                            tracing::error!(%error, "whom the cluster believes cannot be used: the old ones stay")
+                            tracing::error!(%error, "whom the cluster believes cannot be used: the old ones stay");
                         }
                     }
                 }
                 Ok(None) => tracing::warn!("the ConfigMap {NAME} in {NAMESPACE} is gone: who was believed still is"),
                 Err(error) => {
-                    tracing::warn!(%error, "the ConfigMap {NAME} in {NAMESPACE} cannot be followed at present")
+                    tracing::warn!(%error, "the ConfigMap {NAME} in {NAMESPACE} cannot be followed at present");
                 }
             }
         }
