@@ -20,5 +20,6 @@ pub use resource_catalog_claim::{
     ResourceCatalogClaimStatus,
 };
 pub use well_known::{
-    DEFINITION_UID_ANNOTATION, DERIVED_LABEL, ORGANIZATION_OWNER_PREFIX, OWNER_LABEL, organization_owner,
+    CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL, ORGANIZATION_OWNER_PREFIX, OWNER_LABEL,
+    organization_owner,
 };

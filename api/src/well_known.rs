@@ -12,6 +12,9 @@ pub const DERIVED_LABEL: &str = "bailiwick.dev/derived-from";
 /// The annotation of a CustomResourceDefinition that was made for a definition of ours: the definition's UID.
 pub const DEFINITION_UID_ANNOTATION: &str = "claim.bailiwick.dev/definition-uid";
 
+/// The Lease by which several servers of an installation agree on who runs the controllers. It is in their own namespace.
+pub const CONTROLLERS_LEASE: &str = "bailiwick-controllers";
+
 /// The value of [`OWNER_LABEL`] of the namespaces that an organization owns.
 pub fn organization_owner(organization: &str) -> String {
     format!("{ORGANIZATION_OWNER_PREFIX}{organization}")

@@ -1,9 +1,10 @@
-//! The command line. Flags have the names that kube-apiserver gives them; each is also an environment variable.
+//! The command line. Flags have the names that kube-apiserver gives them; each flag of a server is also an environment variable.
 
 mod authentication;
 mod duration;
 mod install;
 mod mode;
+mod service;
 mod service_account;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
 pub(crate) use self::install::{ActAs, ClusterFlags, InstallFlags, UninstallFlags};
 pub(crate) use self::mode::{Mode, ModeFlags, NoCluster};
+pub(crate) use self::service::ServiceName;
 pub(crate) use self::service_account::ServiceAccountFlags;
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
@@ -111,6 +113,11 @@ pub(crate) struct ListenFlags {
     /// The key of the serving certificate, PEM.
     #[arg(long, env = "BAILIWICK_TLS_PRIVATE_KEY_FILE", value_name = "FILE", requires = "tls_cert_file")]
     pub(crate) tls_private_key_file: Option<PathBuf>,
+    /// The Service by which the kube-apiserver of a cluster reaches this server. The serving certificate is then for its name,
+    /// and of an authority that all servers share in the Secret bailiwick-authority beside it; the APIServices are told. All of
+    /// that renews itself. bailiwick install makes the Service, the Secret and the rights.
+    #[arg(long, env = "BAILIWICK_SERVICE", value_name = "NAMESPACE/NAME", conflicts_with = "tls_cert_file")]
+    pub(crate) service: Option<ServiceName>,
     /// The authorities whose certificates identify clients, PEM. Without it, one is made in the data folder, and a
     /// certificate for the administrator with it. The file is watched.
     #[arg(long, env = "BAILIWICK_CLIENT_CA_FILE", value_name = "FILE")]

@@ -24,6 +24,8 @@ use self::cluster::{Cluster, ClusterError};
 use self::manifest::Manifest;
 use self::plan::{Plan, PlanError};
 
+pub(crate) use self::names::{AUTHORITY_SECRET, api_service_names};
+
 /// Why nothing was installed, checked or removed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InstallError {

@@ -17,6 +17,7 @@ mod private_file;
 mod report;
 mod serve;
 mod service_accounts;
+mod service_authority;
 mod signals;
 mod snapshot;
 mod store;

@@ -8,6 +8,7 @@ use kube::{Client, Config};
 use serde_json::Value;
 
 use crate::flags::ClusterFlags;
+use crate::report;
 
 /// How long an answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -33,10 +34,8 @@ pub(crate) enum ClusterError {
     Kubeconfig(#[source] Box<KubeconfigError>),
     #[error("no client can be made from the kubeconfig")]
     Client(#[source] Box<kube::Error>),
-    #[error(
-        "the cluster does not answer when asked to {what}: check the kubeconfig, and that its user is a cluster administrator"
-    )]
-    Request { what: String, source: Box<kube::Error> },
+    #[error("the cluster does not {what}: {answer}; the kubeconfig must be that of a cluster administrator")]
+    Request { what: String, answer: String },
 }
 
 // === impl Cluster ===
@@ -61,7 +60,7 @@ impl Cluster {
     pub(super) async fn get(&self, place: &Place) -> Result<Option<Value>, ClusterError> {
         let found = match self.api(place).get_opt(&place.name).await {
             Ok(found) => found,
-            Err(error) => return Err(failed(format!("get {place}"), error)),
+            Err(error) => return Err(failed(format!("get {place}"), &error)),
         };
         Ok(found.as_ref().map(whole))
     }
@@ -72,7 +71,7 @@ impl Cluster {
         match api.list(&ListParams::default().labels(labels)).await {
             Ok(list) => Ok(list.items.iter().map(|object| typed(whole(object), api_version, kind)).collect()),
             Err(error) if is_absent(&error) => Ok(Vec::new()),
-            Err(error) => Err(failed(format!("list every {kind}"), error)),
+            Err(error) => Err(failed(format!("list every {kind}"), &error)),
         }
     }
 
@@ -81,7 +80,7 @@ impl Cluster {
         match self.client.list_api_group_resources(api_version).await {
             Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == plural)),
             Err(error) if is_absent(&error) => Ok(false),
-            Err(error) => Err(failed(format!("tell what {api_version} serves"), error)),
+            Err(error) => Err(failed(format!("tell what {api_version} serves"), &error)),
         }
     }
 
@@ -90,7 +89,7 @@ impl Cluster {
         match self.api(place).delete(&place.name, &DeleteParams::background()).await {
             Ok(_) => Ok(()),
             Err(error) if is_absent(&error) => Ok(()),
-            Err(error) => Err(failed(format!("delete {place}"), error)),
+            Err(error) => Err(failed(format!("delete {place}"), &error)),
         }
     }
 
@@ -149,6 +148,6 @@ fn is_absent(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
-fn failed(what: String, error: kube::Error) -> ClusterError {
-    ClusterError::Request { what, source: Box::new(error) }
+fn failed(what: String, error: &kube::Error) -> ClusterError {
+    ClusterError::Request { what, answer: report::answer(error) }
 }

@@ -1,6 +1,5 @@
 //! What is to be installed: the flags, read and checked, and the kinds that the program has.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bailiwick_machinery::GroupVersion;
@@ -12,7 +11,7 @@ use crate::certificates::Pair;
 use crate::flags::{ActAs, InstallFlags};
 use crate::private_file::{self, PrivateFileError};
 
-use super::names::NAME;
+use super::names::{NAME, group_versions};
 
 /// What is to be installed.
 pub(super) struct Plan {
@@ -97,11 +96,7 @@ impl Plan {
 
     /// The groups and versions that kube-apiserver is to hand on: those of all kinds, each once, in order.
     pub(super) fn group_versions(&self) -> Vec<GroupVersion> {
-        let versions = self.kinds.iter().flat_map(Kind::versions).map(|version| &version.group_version);
-        // By text, as they have no order of their own.
-        let texts: BTreeSet<_> =
-            versions.map(|version| (version.group.to_string(), version.version.to_string())).collect();
-        texts.into_iter().map(|(group, version)| GroupVersion::new(group, version)).collect()
+        group_versions(&self.kinds)
     }
 
     /// Whether the servers look after their certificates themselves.

@@ -3,16 +3,14 @@
 //! What follows from users' objects is never done under this identity, but as a service account of their namespace, where that
 //! was opted into.
 
+use bailiwick_api::CONTROLLERS_LEASE;
 use serde_json::{Value, json};
 
 use crate::flags::ActAs;
 
 use super::manifest::Manifest;
-use super::names::{ACT_AS, AUTHENTICATION_NAMESPACE, AUTHORITY_SECRET, NAME, api_service_name};
+use super::names::{ACT_AS, AUTHENTICATION_NAMESPACE, AUTHORITY_SECRET, NAME, api_service_names};
 use super::plan::Plan;
-
-/// The Lease by which the servers agree on who runs the controllers.
-const LEASE: &str = "bailiwick-controllers";
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
@@ -51,7 +49,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
         rule: json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}),
     }];
     if plan.makes_certificates() {
-        let names: Vec<_> = plan.group_versions().iter().map(api_service_name).collect();
+        let names = api_service_names(&plan.kinds);
         rights.push(Right {
             why: "apiservices: the servers make their certificates, and tell kube-apiserver who vouches for them",
             rule: json!({
@@ -86,7 +84,7 @@ fn at_home(plan: &Plan) -> [Manifest; 2] {
             rule: json!({
                 "apiGroups": ["coordination.k8s.io"],
                 "resources": ["leases"],
-                "resourceNames": [LEASE],
+                "resourceNames": [CONTROLLERS_LEASE],
                 "verbs": ["get", "update"],
             }),
         },

@@ -11,3 +11,4 @@ mod printed;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
+mod rights;
