@@ -32,6 +32,16 @@ fn every_flag_of_a_server_is_an_environment_variable() {
 }
 
 #[test]
+fn a_service_has_a_namespace_and_a_name() {
+    let service: ServiceName = "place/name".parse().unwrap();
+    assert_eq!(service.hosts(), ["name.place", "name.place.svc", "name.place.svc.cluster.local"]);
+    for text in ["", "name", "/name", "place/", "a/b/c"] {
+        assert!(text.parse::<ServiceName>().is_err(), "{text}");
+    }
+    assert!(serve(&["--service=a/b", "--tls-cert-file=c", "--tls-private-key-file=k"]).is_err());
+}
+
+#[test]
 fn serving_needs_no_flag_and_no_command() {
     for arguments in [&[][..], &["serve"]] {
         let flags = serve(arguments).unwrap();

@@ -93,6 +93,20 @@ fn etcd_without_encryption_needs_no_secret() {
     assert!(plain.contains("--etcd-servers=http://a:2379,http://b:2379") && !plain.contains("etcd-cafile"), "{plain}");
 }
 
+/// What the servers in the cluster are started with is understood.
+#[test]
+fn the_deployment_starts_a_server_behind_the_cluster() {
+    let deployment = objects(&[]).into_iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap().clone();
+    let arguments = arguments.iter().map(|argument| argument.as_str().unwrap());
+    let cli = Cli::try_parse_from(["bailiwick"].into_iter().chain(arguments)).unwrap();
+    let Some(Command::Serve(flags)) = cli.command else { panic!("it serves") };
+    assert_eq!(flags.mode.mode(), Ok(crate::flags::Mode::Aggregated));
+    assert_eq!(flags.listen.service, Some("bailiwick-system/bailiwick".parse().unwrap()));
+    assert_eq!(flags.etcd.etcd_servers, ["https://bailiwick-etcd.bailiwick-system.svc:2379"]);
+    assert!(flags.etcd.etcd_cafile.is_some() && flags.etcd.etcd_certfile.is_some());
+}
+
 #[test]
 fn flags_that_make_no_sense_are_refused() {
     for (arguments, expected) in [

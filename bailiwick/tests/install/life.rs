@@ -3,7 +3,7 @@
 use bailiwick_test_host::pki::Authority;
 use bailiwick_test_host::{Cluster, Kubectl};
 
-use crate::host::{about, done, done_soon, lines, manifests};
+use crate::host::{about, done, done_soon, lines, manifests, top};
 use crate::process::folder;
 
 /// Everything that can carry the label of what is installed.
@@ -180,10 +180,9 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
     done(admin, "create rolebinding derived -n default --clusterrole=view --user=alice").await;
     done(admin, "label rolebinding derived -n default bailiwick.dev/derived-from=orgrolebindings").await;
     done(admin, "create rolebinding unrelated -n default --clusterrole=view --user=alice").await;
-    let theirs = "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: bailiwick-etcd, namespace: bailiwick-system}, spec: {\
-                  serviceName: bailiwick-etcd, replicas: 0, selector: {matchLabels: {app: etcd}}, template: {\
-                  metadata: {labels: {app: etcd}}, spec: {containers: [{name: etcd, image: etcd}]}}}}";
-    admin.apply(theirs).await.unwrap();
+    let theirs = std::fs::read_to_string(top().join("docs/etcd-for-trials.yaml")).unwrap();
+    let applied = admin.run_with(["apply", "-f", "-"], &theirs).await.unwrap();
+    assert!(applied.status.success() && applied.stderr.is_empty(), "{applied:?}");
     let before = everything(admin).await;
     assert!(before.lines().count() > 20, "{before}");
 
@@ -224,7 +223,7 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
     );
     done(admin, "get statefulset bailiwick-etcd -n bailiwick-system").await;
 
-    done(admin, "delete statefulset bailiwick-etcd -n bailiwick-system").await;
+    done(admin, "delete statefulset,service bailiwick-etcd -n bailiwick-system").await;
     about(cluster, &["uninstall", "--yes"]).await;
     done_soon(admin, "wait --for=delete namespace/bailiwick-system --timeout=30s").await;
     assert_eq!(everything(admin).await, "");
