@@ -9,6 +9,7 @@ mod operations {
     mod delete;
     mod list;
     mod namespaces;
+    mod remote_namespaces;
     mod selectors;
     mod subresource;
     mod support;

@@ -89,6 +89,18 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
+fn whoever_names_a_cluster_stands_behind_it() {
+    let mode = |arguments: &[&str]| serve(arguments).unwrap().mode.mode();
+    assert_eq!(mode(&[]), Ok(Mode::Standalone));
+    assert_eq!(mode(&["--mode=aggregated"]), Ok(Mode::Aggregated));
+    for flag in ["--kubeconfig=x", "--authentication-kubeconfig=x", "--authorization-kubeconfig=x"] {
+        assert_eq!(mode(&[flag]), Ok(Mode::Aggregated));
+        assert_eq!(mode(&[flag, "--mode=aggregated"]), Ok(Mode::Aggregated));
+        assert_eq!(mode(&[flag, "--mode=standalone"]), Err(NoCluster));
+    }
+}
+
+#[test]
 fn paths_are_open_as_the_flag_says() {
     let paths = |arguments: &[&str]| serve(arguments).unwrap().authorization.always_allow();
     let usual = paths(&[]).unwrap();

@@ -26,6 +26,7 @@ async fn an_outage_of_ours_stays_ours() {
     server.signal(Signal::KILL);
     server.end().await;
     let condition = "jsonpath={.status.conditions[?(@.type==\"Available\")].status}";
+    world.touch().await;
     eventually("the aggregator notices", async || {
         world.run(&format!("get apiservice {VERSION}.{} -o {condition}", GROUPS[0])).await == "False"
     })

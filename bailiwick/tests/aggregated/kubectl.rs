@@ -25,6 +25,17 @@ async fn kubectl_works_through_the_aggregator() {
     server.stop().await;
 }
 
+/// client-go: informers that are filled by a watch, metadata alone, and the typed and dynamic clients.
+#[tokio::test(flavor = "multi_thread")]
+async fn go_clients_work_through_the_aggregator() {
+    let (_turn, world) = world().await;
+    let folder = folder();
+    let server = world.serve(folder.path(), &[]).await;
+    let outcome = bailiwick_client_tests::go(world.cluster.kubeconfig()).await;
+    assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+    server.stop().await;
+}
+
 /// The aggregator believes whoever names a group, so that one word too much takes a group from whom it belongs to.
 async fn only_our_groups_are_told_of(shell: &Shell, direct: crate::direct::Direct) {
     let ours: BTreeSet<String> = GROUPS.iter().map(|group| format!("apis/{group}/v1alpha1")).collect();

@@ -129,6 +129,10 @@ async fn what_cannot_be_used_is_said_in_one_sentence() {
         (&["--client-ca-file=rubbish"], "the certificate authorities in rubbish cannot be used"),
         (&["--tls-cert-file=rubbish", "--tls-private-key-file=rubbish"], "the serving certificate in rubbish"),
         (&["--bind-address=203.0.113.1"], "203.0.113.1:0 is not an address of this machine"),
+        (&["--mode=aggregated"], "this is no pod of a cluster"),
+        (&["--mode=standalone", "--kubeconfig=rubbish"], "--mode=standalone asks no cluster"),
+        (&["--kubeconfig=missing"], "the kubeconfig missing cannot be used"),
+        (&["--kubeconfig=rubbish"], "the kubeconfig rubbish cannot be used"),
         (&["--etcd-servers=nonsense"], "the etcd endpoint \"nonsense\" cannot be used"),
     ] {
         let error = failure(&run(folder.path(), &[&["--secure-port=0"], arguments].concat()).await);
