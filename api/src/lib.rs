@@ -11,6 +11,7 @@ mod organization;
 mod organization_view;
 mod owner;
 mod resource_catalog_claim;
+mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
 pub use group::Group;
@@ -24,3 +25,4 @@ pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
 };
+pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};

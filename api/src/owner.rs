@@ -20,6 +20,8 @@ pub struct Owner<'v> {
 impl<'v> Owner<'v> {
     /// The plural of the only kind that owns projects so far.
     pub const ORGANIZATIONS: &'static str = "organizations";
+    /// What the label's value begins with if the owner is an organization; its name follows.
+    pub const ORGANIZATION_PREFIX: &'static str = "organizations__";
     /// What separates the parts. A name may contain it; what precedes the name does not.
     const SEPARATOR: char = '_';
 
@@ -37,7 +39,7 @@ impl<'v> Owner<'v> {
 
     /// The label's value that names an organization.
     pub fn value_of(organization: &str) -> String {
-        format!("{}__{organization}", Self::ORGANIZATIONS)
+        format!("{}{organization}", Self::ORGANIZATION_PREFIX)
     }
 }
 

@@ -71,6 +71,15 @@ impl Pki {
         Ok(Self { folder, now, authority, made })
     }
 
+    /// Opens the folder with an authority that comes from elsewhere, instead of whichever was there.
+    pub(crate) fn adopt(folder: PathBuf, authority: &Pair, now: OffsetDateTime) -> Result<Self, PkiError> {
+        make_folder(&folder)?;
+        if Pair::read(&folder, "ca")?.is_none_or(|found| found.certificate != authority.certificate) {
+            authority.write(&folder, "ca")?;
+        }
+        Self::open(folder, now)
+    }
+
     /// What had to be made, for people to read.
     pub(crate) fn made(&self) -> &[&'static str] {
         &self.made
@@ -156,7 +165,13 @@ impl Pair {
     }
 }
 
-fn make_authority(now: OffsetDateTime) -> Result<Pair, PkiError> {
+/// Whether an authority can sign, and will be able to until then.
+pub(crate) fn can_sign_until(authority: &Pair, until: OffsetDateTime) -> bool {
+    check::authority(authority, until).is_ok()
+}
+
+/// Makes an authority.
+pub(crate) fn make_authority(now: OffsetDateTime) -> Result<Pair, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = subject("bailiwick-ca", None);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));

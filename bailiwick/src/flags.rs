@@ -1,9 +1,11 @@
-//! The command line. Flags have the names that kube-apiserver gives them; each is also an environment variable.
+//! The command line. Flags have the names that kube-apiserver gives them; each flag of a server is also an environment variable.
 
 mod authentication;
 mod duration;
 mod host;
+mod install;
 mod mode;
+mod service;
 mod service_account;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,7 +18,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::authentication::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
 pub(crate) use self::host::{ControllerName, HostFlags};
+pub(crate) use self::install::{ActAs, ClusterFlags, InstallFlags, UninstallFlags};
 pub(crate) use self::mode::{Mode, ModeFlags, NoCluster};
+pub(crate) use self::service::ServiceName;
 pub(crate) use self::service_account::ServiceAccountFlags;
 
 /// A Kubernetes API server that lets administrators hand out authority in measured parts.
@@ -38,6 +42,10 @@ pub(crate) enum Command {
     /// Save the embedded store to a file, or make one from it. The server must not be running.
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Print what installs it in a cluster: bailiwick install | kubectl apply -f -
+    Install(Box<InstallFlags>),
+    /// Remove from a cluster what was installed and what followed from it. Says what that is; --yes does it.
+    Uninstall(UninstallFlags),
     /// Print the version.
     Version,
 }
@@ -109,6 +117,11 @@ pub(crate) struct ListenFlags {
     /// The key of the serving certificate, PEM.
     #[arg(long, env = "BAILIWICK_TLS_PRIVATE_KEY_FILE", value_name = "FILE", requires = "tls_cert_file")]
     pub(crate) tls_private_key_file: Option<PathBuf>,
+    /// The Service by which the kube-apiserver of a cluster reaches this server. The serving certificate is then for its name,
+    /// and of an authority that all servers share in the Secret bailiwick-authority beside it; the APIServices are told. All of
+    /// that renews itself. bailiwick install makes the Service, the Secret and the rights.
+    #[arg(long, env = "BAILIWICK_SERVICE", value_name = "NAMESPACE/NAME", conflicts_with = "tls_cert_file")]
+    pub(crate) service: Option<ServiceName>,
     /// The authorities whose certificates identify clients, PEM. Without it, one is made in the data folder, and a
     /// certificate for the administrator with it. The file is watched.
     #[arg(long, env = "BAILIWICK_CLIENT_CA_FILE", value_name = "FILE")]

@@ -10,6 +10,7 @@ mod controllers;
 mod data_folder;
 mod flags;
 mod handler;
+mod install;
 mod kubeconfig;
 mod logging;
 mod mode;
@@ -17,6 +18,7 @@ mod private_file;
 mod report;
 mod serve;
 mod service_accounts;
+mod service_authority;
 mod signals;
 mod snapshot;
 mod store;
@@ -62,6 +64,8 @@ fn run(cli: Cli) -> Result<(), Box<dyn Error + Send + Sync>> {
             Command::Serve(flags) => serve::serve(*flags).await.map_err(Into::into),
             Command::Snapshot(SnapshotCommand::Save(flags)) => snapshot::save(flags).await.map_err(Into::into),
             Command::Snapshot(SnapshotCommand::Restore(flags)) => snapshot::restore(flags).await.map_err(Into::into),
+            Command::Install(flags) => install::install(*flags).await.map_err(Into::into),
+            Command::Uninstall(flags) => install::uninstall(flags).await.map_err(Into::into),
             Command::Version => {
                 report::line(report::VERSION_LINE);
                 Ok(())

@@ -11,6 +11,14 @@ pub(crate) fn line(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stdout(), "{}", text.as_ref());
 }
 
+/// What a cluster answered that did not do what it was asked to, or why it did not answer.
+pub(crate) fn answer(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => chain(other),
+    }
+}
+
 /// An error and its causes in one line. A cause that is already told is not told again.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();

@@ -16,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::{AuthenticationSetupError, authentication};
 use crate::certificates::{Pair, Pki, PkiError};
 use crate::data_folder::{DataFolder, DataFolderError};
-use crate::flags::{ListenFlags, ServeFlags};
+use crate::flags::{ListenFlags, ServeFlags, ServiceName};
 use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
 use crate::mode::{Mode, ModeError};
 use crate::private_file::{self, PrivateFileError};
+use crate::service_authority::{ServiceAuthority, ServiceAuthorityError};
 use crate::signals::StopSignals;
 use crate::store::{self, StoreError};
 use crate::{controllers, logging, report};
@@ -41,6 +42,10 @@ pub(crate) enum ServeError {
     Authentication(#[from] AuthenticationSetupError),
     #[error(transparent)]
     Mode(#[from] ModeError),
+    #[error(transparent)]
+    ServiceAuthority(#[from] ServiceAuthorityError),
+    #[error("--service is for a server behind a cluster: give --kubeconfig, or --mode=aggregated in a pod")]
+    ServiceWithoutCluster,
     #[error(transparent)]
     Bind(#[from] BindError),
     #[error(transparent)]
@@ -111,6 +116,10 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let folder = DataFolder::take(&flags.data.data_dir)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mode = Mode::open(flags, &folder.pki(), &clock).await?;
+    let authority = service_authority(&folder, &flags.listen, &mode, &clock)?;
+    if let Some(authority) = &authority {
+        authority.wait().await;
+    }
     let mut certificates = certificates(&folder, &flags.listen, &mode)?;
     certificates.files.request_header_ca = flags.authentication.request_header.requestheader_client_ca_file.clone();
     let tls = Arc::new(Tls::load(&certificates.files)?);
@@ -122,6 +131,9 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let listener = Listener::bind(address, tls, options).await?.counted_by(metrics.clone());
     let (url, stop, loading) = (url(listener.address()), Stop::default(), Loading::new(clock.clone()));
     let listening = tokio::spawn(listener.run(loading.clone(), stop.stopped.clone()));
+    if let Some(authority) = authority {
+        tokio::spawn(authority.keep(stop.stopped.clone()));
+    }
     let store = store::open(&flags.etcd, &folder.store(), &metrics.storage).await?;
     let cluster = mode.cluster().map(|cluster| cluster.url.clone());
     let parts = Parts {
@@ -177,6 +189,19 @@ fn stop_after(delay: Duration, stopped: CancellationToken) {
     });
 }
 
+/// Who keeps the certificate good by which a cluster's kube-apiserver knows this server, if that is wanted.
+fn service_authority(
+    folder: &DataFolder,
+    flags: &ListenFlags,
+    mode: &Mode,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<ServiceAuthority>, ServeError> {
+    let Some(service) = &flags.service else { return Ok(None) };
+    let cluster = mode.cluster().ok_or(ServeError::ServiceWithoutCluster)?;
+    let names = serving_names(flags);
+    Ok(Some(ServiceAuthority::new(cluster.own.clone(), service.clone(), names, folder.pki(), clock.clone())?))
+}
+
 /// Finds or makes what the flags do not name.
 fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result<Certificates, ServeError> {
     // A cluster has authorities and an administrator of its own.
@@ -201,7 +226,7 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result
             (certificate.clone(), key.clone(), trusted)
         }
         _ => {
-            pki.serving(&serving_names(flags.bind_address))?;
+            pki.serving(&serving_names(flags))?;
             (pki.file("serving.crt"), pki.file("serving.key"), pki.authority().to_owned())
         }
     };
@@ -211,9 +236,11 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result
     Ok(Certificates { files, trusted, admin, made: pki.made().to_vec() })
 }
 
-fn serving_names(bind_address: IpAddr) -> Vec<String> {
+fn serving_names(flags: &ListenFlags) -> Vec<String> {
+    let bind_address = flags.bind_address;
     let mut names = vec!["localhost".to_owned(), Ipv4Addr::LOCALHOST.to_string(), Ipv6Addr::LOCALHOST.to_string()];
     names.extend(CLUSTER_NAMES.map(str::to_owned));
+    names.extend(flags.service.iter().flat_map(ServiceName::hosts));
     if !bind_address.is_unspecified() {
         names.push(bind_address.to_string());
     }

@@ -16,10 +16,12 @@ fn the_command_line_is_consistent() {
 }
 
 #[test]
-fn every_flag_is_an_environment_variable() {
+fn every_flag_of_a_server_is_an_environment_variable() {
     let mut command = Cli::command();
     command.build();
-    for command in std::iter::once(&command).chain(command.get_subcommands()) {
+    // What is installed does not depend on who happens to print it.
+    let of_servers = command.get_subcommands().filter(|command| !command.get_name().contains("install"));
+    for command in std::iter::once(&command).chain(of_servers) {
         for flag in command.get_arguments().filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"))
         {
             let long = flag.get_long().unwrap();
@@ -27,6 +29,16 @@ fn every_flag_is_an_environment_variable() {
             assert_eq!(flag.get_env().unwrap().to_str().unwrap(), variable, "--{long}");
         }
     }
+}
+
+#[test]
+fn a_service_has_a_namespace_and_a_name() {
+    let service: ServiceName = "place/name".parse().unwrap();
+    assert_eq!(service.hosts(), ["name.place", "name.place.svc", "name.place.svc.cluster.local"]);
+    for text in ["", "name", "/name", "place/", "a/b/c"] {
+        assert!(text.parse::<ServiceName>().is_err(), "{text}");
+    }
+    assert!(serve(&["--service=a/b", "--tls-cert-file=c", "--tls-private-key-file=k"]).is_err());
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! Installing into a cluster.
+
+use std::path::PathBuf;
+
+use bailiwick_machinery::name::{dns1123_label, dns1123_subdomain};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+/// What to install, and how.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InstallFlags {
+    /// The namespace of everything that has one. It is made.
+    #[arg(long, value_name = "NAME", value_parser = label, default_value = "bailiwick-system")]
+    pub(crate) namespace: String,
+    /// The container image.
+    #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), default_value = concat!("bailiwick:", env!("CARGO_PKG_VERSION")))]
+    pub(crate) image: String,
+    /// How many servers to run.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), default_value_t = 2)]
+    pub(crate) replicas: u16,
+    /// The client URLs of etcd's members, with commas between them [default: https://bailiwick-etcd.NAMESPACE.svc:2379]
+    #[arg(long, value_name = "URLS", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) etcd_servers: Vec<String>,
+    /// The Secret with ca.crt, tls.crt and tls.key for etcd, where its URLs begin with https. It is not made.
+    #[arg(long, value_name = "NAME", value_parser = subdomain, default_value = "bailiwick-etcd")]
+    pub(crate) etcd_secret: String,
+    /// Where Bailiwick may act as the service accounts that claims and bundles name.
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = ActAs::Namespaces)]
+    pub(crate) act_as: ActAs,
+    /// Register a server that runs outside of the cluster, at this host name.
+    #[arg(long, value_name = "HOST", value_parser = subdomain, requires = "port")]
+    pub(crate) external_name: Option<String>,
+    /// The port of the server outside.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), requires = "external_name")]
+    pub(crate) port: Option<u16>,
+    /// The serving certificate, PEM. Without it the servers make and renew their own.
+    #[arg(long, value_name = "FILE", requires = "key", requires = "ca", conflicts_with = "external_name")]
+    pub(crate) cert: Option<PathBuf>,
+    /// The key of the serving certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+    /// The authorities that vouch for the serving certificate, PEM.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Print nothing to apply, but say what of it is missing in a cluster, and what stands in its way. Fails if anything is.
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
+}
+
+/// What to remove.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct UninstallFlags {
+    /// Remove it. Without this, what would be removed is only said.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
+}
+
+/// Which cluster.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ClusterFlags {
+    /// The kubeconfig of the cluster [default: what KUBECONFIG names, or ~/.kube/config]
+    #[arg(long = "kubeconfig", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Where the server may act as service accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ActAs {
+    /// Where a RoleBinding to the ClusterRole bailiwick:act-as says so.
+    Namespaces,
+    /// Everywhere.
+    Cluster,
+}
+
+fn label(text: &str) -> Result<String, String> {
+    checked(text, dns1123_label(text))
+}
+
+fn subdomain(text: &str) -> Result<String, String> {
+    checked(text, dns1123_subdomain(text))
+}
+
+fn checked(text: &str, messages: impl IntoIterator<Item = impl ToString>) -> Result<String, String> {
+    match messages.into_iter().next() {
+        None => Ok(text.to_owned()),
+        Some(message) => Err(message.to_string()),
+    }
+}

@@ -1,0 +1,76 @@
+//! Installation into a cluster: what is made there, whether it is there, and how it goes again.
+//!
+//! Everything is a list of [`Manifest`](manifest::Manifest)s that follows from a [`Plan`](plan::Plan). Printing, checking and
+//! `apiservice.yaml` are views of that list. Nothing here writes to a cluster but `uninstall`.
+
+mod check;
+mod cluster;
+mod guards;
+mod manifest;
+mod names;
+mod plan;
+mod registration;
+mod rights;
+mod roles;
+mod uninstall;
+mod workload;
+
+use std::io::Write;
+
+use crate::flags::{InstallFlags, UninstallFlags};
+
+use self::check::CheckError;
+use self::cluster::{Cluster, ClusterError};
+use self::manifest::Manifest;
+use self::plan::{Plan, PlanError};
+
+pub(crate) use self::names::{AUTHORITY_SECRET, api_service_names};
+
+/// Why nothing was installed, checked or removed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InstallError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error(transparent)]
+    Check(#[from] CheckError),
+}
+
+/// Prints what is to be applied, or looks whether it is there.
+pub(crate) async fn install(flags: InstallFlags) -> Result<(), InstallError> {
+    let plan = Plan::new(&flags)?;
+    if flags.check {
+        let cluster = Cluster::connect(&flags.cluster).await?;
+        return Ok(check::check(&plan, &manifests(&plan), &cluster).await?);
+    }
+    // Whoever closed the output does not want to read it.
+    let _ = std::io::stdout().write_all(manifest::document(&manifests(&plan)).as_bytes());
+    Ok(())
+}
+
+/// Removes what was installed, or says what would be removed.
+pub(crate) async fn uninstall(flags: UninstallFlags) -> Result<(), InstallError> {
+    let cluster = Cluster::connect(&flags.cluster).await?;
+    let mode = if flags.yes { uninstall::Mode::Remove } else { uninstall::Mode::Tell };
+    Ok(uninstall::uninstall(&cluster, mode).await?)
+}
+
+/// Everything, in the order in which it can be applied.
+///
+/// The webhook for quotas will stand after the guards, as soon as the server answers it: a webhook that nobody answers stops
+/// what it is asked about.
+fn manifests(plan: &Plan) -> Vec<Manifest> {
+    let parts = [
+        workload::namespace(plan),
+        rights::manifests(plan),
+        roles::manifests(plan),
+        guards::manifests(plan),
+        workload::manifests(plan),
+        registration::manifests(plan),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests;

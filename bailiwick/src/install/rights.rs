@@ -1,0 +1,179 @@
+//! What the servers themselves may do in the cluster: what they use, each with its reason, and no more.
+//!
+//! What follows from users' objects is never done under this identity, but as a service account of their namespace, where that
+//! was opted into.
+
+use bailiwick_api::CONTROLLERS_LEASE;
+use serde_json::{Value, json};
+
+use crate::flags::ActAs;
+
+use super::manifest::Manifest;
+use super::names::{ACT_AS, AUTHENTICATION_NAMESPACE, AUTHORITY_SECRET, NAME, api_service_names};
+use super::plan::Plan;
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+/// A rule of a role, and what it is for.
+struct Right {
+    why: &'static str,
+    rule: Value,
+}
+
+/// The service account and what it may do.
+pub(super) fn manifests(plan: &Plan) -> Vec<Manifest> {
+    let mut manifests = vec![account(plan)];
+    manifests.extend(everywhere(plan));
+    manifests.extend(at_home(plan));
+    manifests.extend(delegation(plan));
+    manifests.extend(act_as(plan));
+    manifests
+}
+
+fn account(plan: &Plan) -> Manifest {
+    let why = "Who the servers are.";
+    Manifest::new(
+        why,
+        json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": NAME, "namespace": plan.namespace},
+        }),
+    )
+}
+
+/// Rights in the whole cluster.
+fn everywhere(plan: &Plan) -> [Manifest; 2] {
+    let mut rights = vec![Right {
+        why: "namespaces: objects are made only in those that exist and stay",
+        rule: json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}),
+    }];
+    if plan.makes_certificates() {
+        let names = api_service_names(&plan.kinds);
+        rights.push(Right {
+            why: "apiservices: the servers make their certificates, and tell kube-apiserver who vouches for them",
+            rule: json!({
+                "apiGroups": ["apiregistration.k8s.io"],
+                "resources": ["apiservices"],
+                "resourceNames": names,
+                "verbs": ["patch"],
+            }),
+        });
+    }
+    let role = json!({
+        "apiVersion": RBAC,
+        "kind": "ClusterRole",
+        "metadata": {"name": NAME},
+        "rules": rules(&rights),
+    });
+    [
+        Manifest::new(told("What the servers may do in the whole cluster.", &rights), role),
+        Manifest::new("", cluster_role_binding(plan, NAME, NAME)),
+    ]
+}
+
+/// Rights in the namespace of the installation.
+fn at_home(plan: &Plan) -> [Manifest; 2] {
+    let mut rights = vec![
+        Right {
+            why: "leases: of several servers, one runs the controllers (a rule for new objects cannot name them)",
+            rule: json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]}),
+        },
+        Right {
+            why: "leases: and keeps saying so",
+            rule: json!({
+                "apiGroups": ["coordination.k8s.io"],
+                "resources": ["leases"],
+                "resourceNames": [CONTROLLERS_LEASE],
+                "verbs": ["get", "update"],
+            }),
+        },
+    ];
+    if plan.makes_certificates() {
+        rights.push(Right {
+            why: "secrets: the authority that they share, and renew",
+            rule: json!({
+                "apiGroups": [""],
+                "resources": ["secrets"],
+                "resourceNames": [AUTHORITY_SECRET],
+                "verbs": ["get", "update"],
+            }),
+        });
+    }
+    let role = json!({
+        "apiVersion": RBAC,
+        "kind": "Role",
+        "metadata": {"name": NAME, "namespace": plan.namespace},
+        "rules": rules(&rights),
+    });
+    let binding = role_binding(plan, NAME, &plan.namespace, NAME);
+    [Manifest::new(told("What they may do in their own namespace.", &rights), role), Manifest::new("", binding)]
+}
+
+/// Kubernetes' own roles for servers that have kube-apiserver decide who asks, and who may.
+fn delegation(plan: &Plan) -> [Manifest; 2] {
+    let reader = "extension-apiserver-authentication-reader";
+    [
+        Manifest::new(
+            "Asking kube-apiserver who a token belongs to, and who may do what.",
+            cluster_role_binding(plan, "bailiwick:auth-delegator", "system:auth-delegator"),
+        ),
+        Manifest::new(
+            "Knowing kube-apiserver when it hands on a request.",
+            role_binding(plan, "bailiwick-authentication-reader", AUTHENTICATION_NAMESPACE, reader),
+        ),
+    ]
+}
+
+/// The right to act as others, which is given where it is wanted.
+fn act_as(plan: &Plan) -> Vec<Manifest> {
+    let namespace = &plan.namespace;
+    let why = format!(
+        "Claims and bundles are carried out as a service account of their namespace. Whoever administers one allows it:\n  \
+         kubectl create rolebinding bailiwick-act-as -n NAMESPACE --clusterrole={ACT_AS} --serviceaccount={namespace}:{NAME}"
+    );
+    let role = json!({
+        "apiVersion": RBAC,
+        "kind": "ClusterRole",
+        "metadata": {"name": ACT_AS},
+        "rules": [{"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}],
+    });
+    let mut manifests = vec![Manifest::new(why, role)];
+    if plan.act_as == ActAs::Cluster {
+        let why = "Asked for with --act-as=cluster: in all namespaces. Whoever owns the servers can then be any service account.";
+        manifests.push(Manifest::new(why, cluster_role_binding(plan, ACT_AS, ACT_AS)));
+    }
+    manifests
+}
+
+fn told(what: &str, rights: &[Right]) -> String {
+    rights.iter().fold(what.to_owned(), |text, right| format!("{text}\n- {}", right.why))
+}
+
+fn rules(rights: &[Right]) -> Vec<&Value> {
+    rights.iter().map(|right| &right.rule).collect()
+}
+
+fn cluster_role_binding(plan: &Plan, name: &str, role: &str) -> Value {
+    json!({
+        "apiVersion": RBAC,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": subjects(plan),
+    })
+}
+
+fn role_binding(plan: &Plan, name: &str, namespace: &str, role: &str) -> Value {
+    json!({
+        "apiVersion": RBAC,
+        "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role},
+        "subjects": subjects(plan),
+    })
+}
+
+fn subjects(plan: &Plan) -> Value {
+    json!([{"kind": "ServiceAccount", "name": NAME, "namespace": plan.namespace}])
+}

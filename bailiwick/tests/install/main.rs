@@ -1,0 +1,14 @@
+//! Installation, tried in a real cluster: what is printed is accepted and does what it says.
+//!
+//! The cluster has no nodes, so nothing that is deployed runs; a server is registered as one that runs outside.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
+
+mod guards;
+mod host;
+mod life;
+mod printed;
+#[path = "../support/process.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
+mod process;
+mod rights;
