@@ -26,6 +26,7 @@ pub struct Kind {
     name_rule: NameRule,
     status: bool,
     secret_bearing: bool,
+    hands_out_rights: bool,
     /// What is written on its own beside the status.
     parts: Vec<&'static str>,
     versions: Vec<Version>,
@@ -187,6 +188,7 @@ impl Kind {
             name_rule,
             status: false,
             secret_bearing: false,
+            hands_out_rights: false,
             parts: Vec::new(),
             versions: vec![stored],
             differences: vec![Difference::None],
@@ -253,6 +255,13 @@ impl Kind {
     #[must_use]
     pub fn secret_bearing(mut self) -> Self {
         self.secret_bearing = true;
+        self
+    }
+
+    /// With objects that give rights to others: they are for those who administer a namespace.
+    #[must_use]
+    pub fn handing_out_rights(mut self) -> Self {
+        self.hands_out_rights = true;
         self
     }
 
@@ -377,6 +386,11 @@ impl Kind {
     /// Whether an object can be replaced by someone who does not say which state of it they have seen.
     pub(crate) fn allows_unconditional_update(&self) -> bool {
         self.habits.unconditional_update
+    }
+
+    /// Whether its objects give rights to others.
+    pub fn hands_out_rights(&self) -> bool {
+        self.hands_out_rights
     }
 
     /// Whether its objects carry secrets.

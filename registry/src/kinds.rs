@@ -9,6 +9,7 @@ mod organization;
 mod people;
 mod resource_catalog_claim;
 mod review;
+mod roles;
 mod token_request;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::kind::{Kind, KindError};
 pub(crate) use host::terminating;
 pub use host::{NamespaceLifecycle, QuotaEnforcement, expire_events, keep_quota_status, make_system_namespaces};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
+pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};
 
 /// All kinds of ours.

@@ -48,6 +48,14 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
         why: "namespaces: objects are made only in those that exist and stay",
         rule: json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}),
     }];
+    rights.push(Right {
+        why: "roles and bindings: whoever gives rights to an organization's groups is held to what they hold",
+        rule: json!({
+            "apiGroups": ["rbac.authorization.k8s.io"],
+            "resources": ["clusterrolebindings", "clusterroles", "rolebindings", "roles"],
+            "verbs": ["get", "list", "watch"],
+        }),
+    });
     if plan.makes_certificates() {
         let names = api_service_names(&plan.kinds);
         rights.push(Right {

@@ -1,77 +1,46 @@
-//! What Kubernetes' roles `admin`, `edit` and `view` allow with our kinds. It follows from the kinds.
-//!
-//! Kinds of the cluster as a whole are not among them: those roles are for whoever works in a namespace. Verbs beyond the usual
-//! ones, such as `claim` and `publish`, are nobody's until they are given.
+//! The roles that go with our kinds, for those who work in the cluster.
 
-use bailiwick_machinery::Scope;
-use bailiwick_registry::{Kind, VirtualVerb};
-use serde_json::{Map, Value, json};
+use bailiwick_registry::kinds::{self, KindRole};
+use serde_json::{Value, json};
 
 use super::manifest::Manifest;
 use super::plan::Plan;
 
-const READ: [&str; 3] = ["get", "list", "watch"];
-const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// The roles that Kubernetes puts its own together from.
+/// The roles, and who has them from the beginning.
 pub(super) fn manifests(plan: &Plan) -> Vec<Manifest> {
-    let namespaced: Vec<_> = plan.kinds.iter().filter(|kind| kind.scope() == Scope::Namespaced).collect();
-    // What may hold secrets is shown to those only who may read secrets.
-    let shown: Vec<_> = namespaced.iter().copied().filter(|kind| !kind.is_secret_bearing()).collect();
-    let verbs: Vec<_> = READ.into_iter().chain(WRITE).collect();
-    let roles = [
-        ("bailiwick:edit", &["admin", "edit"][..], "administer or edit", rules(&namespaced, &verbs)),
-        ("bailiwick:view", &["view"][..], "view", rules(&shown, &READ)),
-    ];
-    roles
-        .into_iter()
-        .filter(|(.., rules)| !rules.is_empty())
-        .map(|(name, into, may, rules)| {
-            let labels: Map<_, _> = into
-                .iter()
-                .map(|role| (format!("rbac.authorization.k8s.io/aggregate-to-{role}"), Value::from("true")))
-                .collect();
-            let why = format!("What those who may {may} a namespace may do there with our kinds.");
-            Manifest::new(
-                why,
-                json!({
-                    "apiVersion": "rbac.authorization.k8s.io/v1",
-                    "kind": "ClusterRole",
-                    "metadata": {"name": name, "labels": labels},
-                    "rules": rules,
-                }),
-            )
-        })
-        .collect()
+    kinds::roles(&plan.kinds).iter().flat_map(of_role).collect()
 }
 
-/// One rule for each kind that has any of the verbs, in all its groups.
-fn rules(kinds: &[&Kind], verbs: &[&str]) -> Vec<Value> {
-    let mut rules = Vec::new();
-    for kind in kinds {
-        let mut groups: Vec<_> =
-            kind.versions().iter().map(|version| version.group_version.group.to_string()).collect();
-        groups.sort();
-        groups.dedup();
-        let plural = &kind.names().plural;
-        let offered: Vec<_> = verbs.iter().filter(|verb| offers(kind, verb)).collect();
-        if !offered.is_empty() {
-            rules.push(json!({"apiGroups": groups, "resources": [plural], "verbs": offered}));
-        }
-        if kind.has_status() {
-            rules.push(json!({"apiGroups": groups, "resources": [format!("{plural}/status")], "verbs": ["get"]}));
-        }
+fn of_role(kind: &KindRole) -> Vec<Manifest> {
+    let name = kind.role.metadata.name.as_deref().unwrap_or_default();
+    let mut role = json!({
+        "apiVersion": RBAC,
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": kind.role.rules.iter().flatten().map(rule).collect::<Vec<_>>(),
+    });
+    if let Some(labels) = &kind.role.metadata.labels {
+        role["metadata"]["labels"] = json!(labels);
     }
-    rules
+    let mut manifests = vec![Manifest::new(kind.why, role)];
+    if let Some(group) = kind.bound_to {
+        manifests.push(Manifest::new("", binding(name, group)));
+    }
+    manifests
 }
 
-fn offers(kind: &Kind, verb: &str) -> bool {
-    let Some(maker) = kind.maker() else {
-        return verb != "deletecollection" || kind.allows_delete_collection();
-    };
-    maker.verbs().iter().any(|offered| match offered {
-        VirtualVerb::Create => verb == "create",
-        VirtualVerb::Get => verb == "get",
-        VirtualVerb::List => verb == "list",
+fn rule(rule: &k8s_openapi::api::rbac::v1::PolicyRule) -> Value {
+    json!({"apiGroups": rule.api_groups, "resources": rule.resources, "verbs": rule.verbs})
+}
+
+fn binding(role: &str, group: &str) -> Value {
+    json!({
+        "apiVersion": RBAC,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": role},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
     })
 }

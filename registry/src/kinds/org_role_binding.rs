@@ -12,7 +12,7 @@ use crate::strategy::Strategy;
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<OrgRoleBinding>(Scope::Namespaced, NameRule::DnsSubdomain)?;
-    Ok(kind.short_names(&["orb"]).with_status().columns(columns).strategy(Bindings))
+    Ok(kind.short_names(&["orb"]).with_status().handing_out_rights().columns(columns).strategy(Bindings))
 }
 
 /// Namespaces in which nothing is given to anyone by organizations: whoever holds them holds the server.

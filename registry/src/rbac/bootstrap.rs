@@ -12,9 +12,10 @@ use tokio::sync::watch;
 
 use super::aggregate::aggregate;
 use super::coverage::uncovered;
-use super::defaults::{AUTOUPDATE, cluster_role_bindings, cluster_roles};
+use super::defaults::{AUTOUPDATE, binding, cluster_role_bindings, cluster_roles, shipped};
 use super::{GROUP, follow, list};
 use crate::error::{Error, Result};
+use crate::kinds;
 use crate::own_writes::{create, remove, write};
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
@@ -27,11 +28,18 @@ pub async fn bootstrap(registry: &Registry) -> Result<()> {
     let (Some(roles), Some(bindings)) = (find(registry, "clusterroles"), find(registry, "clusterrolebindings")) else {
         return Ok(());
     };
-    for role in cluster_roles() {
+    let kinds = registry.kinds();
+    let of_kinds = kinds::roles(kinds.kinds().iter().map(AsRef::as_ref));
+    let shipped_roles = of_kinds.iter().map(|kind| shipped(kind.role.clone()));
+    for role in cluster_roles().into_iter().chain(shipped_roles) {
         let rules = list(&role.rules).to_vec();
         ensure(registry, &roles, &role, &|found| complete_role(found, &rules)).await?;
     }
-    for binding in cluster_role_bindings() {
+    let shipped_bindings = of_kinds.iter().filter_map(|kind| {
+        let name = kind.role.metadata.name.as_deref().unwrap_or_default();
+        Some(binding(name, &[kind.bound_to?]))
+    });
+    for binding in cluster_role_bindings().into_iter().chain(shipped_bindings) {
         let subjects = list(&binding.subjects).to_vec();
         ensure(registry, &bindings, &binding, &|found| complete_binding(found, &subjects)).await?;
     }

@@ -10,12 +10,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::GROUP;
 use super::controllers::{controller_role_bindings, controller_roles};
-use crate::organizations;
 
 /// Says whether the server may bring an object back to what it is to be: not if it is `false`.
 pub(super) const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
-/// The role of those who administer organizations, which everyone has.
-const ORGANIZATIONS: &str = "bailiwick:organization-administrators";
 const READ: &[&str] = &["get", "list", "watch"];
 const WRITE: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 const ALL: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
@@ -86,12 +83,6 @@ fn user_roles() -> Vec<ClusterRole> {
         part("admin", admin_rules()),
         part("edit", edit_rules()),
         part("view", view_rules()),
-        role(ORGANIZATIONS, organization_rules()),
-        ClusterRole {
-            metadata: metadata("bailiwick:aggregate-to-admin", &[aggregate_to("admin")]),
-            rules: Some(vec![rule(ALL, &[organizations::GROUP], &["orgrolebindings"])]),
-            aggregation_rule: None,
-        },
     ]
 }
 
@@ -108,16 +99,6 @@ fn user_role_bindings() -> Vec<ClusterRoleBinding> {
         binding("system:basic-user", &["system:authenticated"]),
         binding("system:public-info-viewer", &["system:authenticated", "system:unauthenticated"]),
         binding("system:service-account-issuer-discovery", &["system:serviceaccounts"]),
-        binding(ORGANIZATIONS, &["system:authenticated"]),
-    ]
-}
-
-/// What everyone who is known may do with the organizations that they administer: the server narrows it to these.
-fn organization_rules() -> Vec<PolicyRule> {
-    vec![
-        rule(&["get", "create", "update", "delete"], &[organizations::GROUP], &["organizations/groups"]),
-        rule(&["get"], &[organizations::GROUP], &["organizations/members", "organizations/projects"]),
-        rule(&["get", "create", "update", "patch", "delete"], &[organizations::GROUP], &["orggroups"]),
     ]
 }
 
@@ -219,7 +200,14 @@ fn aggregate_to(role: &str) -> String {
     format!("{GROUP}/aggregate-to-{role}")
 }
 
-fn binding(role: &str, groups: &[&str]) -> ClusterRoleBinding {
+/// A role that comes with our kinds, as every server has it.
+pub(super) fn shipped(role: ClusterRole) -> ClusterRole {
+    let ObjectMeta { name, labels, .. } = role.metadata;
+    let labels: Vec<String> = labels.unwrap_or_default().into_keys().collect();
+    ClusterRole { metadata: metadata(&name.unwrap_or_default(), &labels), ..role }
+}
+
+pub(super) fn binding(role: &str, groups: &[&str]) -> ClusterRoleBinding {
     let subject = |group: &&str| Subject {
         api_group: Some(GROUP.to_owned()),
         kind: "Group".to_owned(),
