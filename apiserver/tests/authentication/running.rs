@@ -110,7 +110,7 @@ impl Running {
     pub(crate) fn audited(&self, path: &str) -> serde_json::Value {
         let log = std::fs::read_to_string(self.folder.path().join(AUDIT_LOG)).unwrap();
         let entries = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        entries.filter(|entry| entry["requestURI"] == path).last().unwrap()
+        entries.rev().find(|entry| entry["requestURI"] == path).unwrap()
     }
 
     /// Opens a connection, showing a certificate.

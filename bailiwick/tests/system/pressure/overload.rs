@@ -24,9 +24,9 @@ const MULTIPLE: usize = 10;
 /// With and without overload, in turns: whatever else the machine does meets both.
 const ROUNDS: usize = 4;
 const PHASE: Duration = Duration::from_secs(1);
-/// Of what is done without overload. The goal is 0.9 where the clients that push do not take the server's own processors,
-/// and neither is built without optimization.
-const LEAST_GOODPUT: f64 = 0.4;
+/// Of what is done without overload. The goal is 0.9 where the clients that push do not take the server's own processors, and
+/// neither is built without optimization; here it is between 0.75 and 0.92 on two busy cores.
+const LEAST_GOODPUT: f64 = 0.6;
 const LIVEZ_WITHIN: Duration = Duration::from_secs(1);
 
 /// What came of the requests of a phase.
