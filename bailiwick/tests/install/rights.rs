@@ -50,6 +50,7 @@ async fn every_right_is_needed_and_no_other() {
     the_least_suffices(&world).await;
     for (role, rule, lacking) in [
         (EVERYWHERE, "namespaces", "the cluster's namespaces cannot be followed at present"),
+        (EVERYWHERE, "rolebindings", "the cluster's roles cannot be followed at present"),
         (EVERYWHERE, "apiservices", "cannot be told who vouches for this server"),
         (AT_HOME, "secrets", "the Secret \"bailiwick-authority\" in \"bailiwick-system\" cannot be"),
     ] {
