@@ -80,6 +80,8 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
     let expiry = kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone());
     tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(expiry));
+    let namespaces = kinds::keep_system_namespaces(registry.clone());
+    tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(namespaces));
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,

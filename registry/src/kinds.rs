@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::kind::{Kind, KindError};
 
-pub use host::{NamespaceLifecycle, expire_events, make_system_namespaces};
+pub use host::{NamespaceLifecycle, expire_events, keep_system_namespaces, make_system_namespaces};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use token_request::{TokenIssueError, TokenIssuer};
 

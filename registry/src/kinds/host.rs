@@ -25,7 +25,7 @@ use crate::kind::{Kind, KindError};
 
 pub use event_expiry::expire_events;
 pub use namespace_lifecycle::NamespaceLifecycle;
-pub use system_namespaces::make_system_namespaces;
+pub use system_namespaces::{keep_system_namespaces, make_system_namespaces};
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [
