@@ -17,7 +17,10 @@ use std::sync::Arc;
 use crate::kind::{Kind, KindError};
 
 pub(crate) use host::terminating;
-pub use host::{NamespaceLifecycle, QuotaEnforcement, expire_events, keep_quota_status, make_system_namespaces};
+pub use host::{
+    NamespaceLifecycle, QuotaEnforcement, expire_events, keep_quota_status, keep_system_namespaces,
+    make_system_namespaces,
+};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};

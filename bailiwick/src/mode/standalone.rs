@@ -42,6 +42,8 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
     let expiry = kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone());
     tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(expiry));
+    let namespaces = kinds::keep_system_namespaces(registry.clone());
+    tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(namespaces));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     let openid = Some(accounts.documents(&parts.url));

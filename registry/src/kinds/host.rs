@@ -28,7 +28,7 @@ pub use event_expiry::expire_events;
 pub use namespace_lifecycle::NamespaceLifecycle;
 pub(crate) use namespace_lifecycle::terminating;
 pub use resource_quota::{QuotaEnforcement, keep_quota_status};
-pub use system_namespaces::make_system_namespaces;
+pub use system_namespaces::{keep_system_namespaces, make_system_namespaces};
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
     [

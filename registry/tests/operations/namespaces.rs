@@ -1,6 +1,6 @@
 //! Objects and the namespaces they are in.
 
-use bailiwick_registry::kinds::NamespaceLifecycle;
+use bailiwick_registry::kinds::{NamespaceLifecycle, make_system_namespaces};
 use bailiwick_registry::{DeleteOptions, Error, PropagationPolicy, Result, WriteOptions, Written};
 use bailiwick_storage::At;
 use futures::future::join;
@@ -53,6 +53,20 @@ async fn objects_are_made_only_where_there_is_a_namespace_that_stays() {
     assert_eq!((&*causes[0].reason, &*causes[0].field), ("NamespaceTerminating", "metadata.namespace"));
     world.patch("here", "w", |widget| widget.set_finalizers(&["example.com/x".to_owned()])).await.unwrap();
     world.delete("here", "w", &DeleteOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn some_namespaces_are_there_from_the_beginning_and_come_back() {
+    let world = world().await;
+    let namespaces = world.kind("", "v1", "namespaces");
+    make_system_namespaces(&world.registry).await.unwrap();
+    let made = world.registry.get(namespaces, "", "default", At::Latest).await.unwrap();
+    make_system_namespaces(&world.registry).await.unwrap();
+    assert_eq!(world.registry.get(namespaces, "", "default", At::Latest).await.unwrap(), made);
+    try_widget(&world, "bailiwick-system", "w").await.unwrap();
+    end_namespace(&world, "kube-node-lease", &at_once()).await;
+    make_system_namespaces(&world.registry).await.unwrap();
+    try_widget(&world, "kube-node-lease", "w").await.unwrap();
 }
 
 /// Whoever marks a namespace as ending, finds it empty and lets it go never leaves an object behind, however late others

@@ -188,3 +188,14 @@ fn resources_have_no_order_but_names() {
     assert_ne!(list(["a", "b"], json!(["get", "list"])), list(["a", "b"], json!(["get"])));
     assert_ne!(list(["a", "b"], json!(["get", "list"])), list(["a", "c"], json!(["get", "list"])));
 }
+
+#[test]
+fn fields_that_are_called_by_a_uid_are_called_by_what_it_stands_for() {
+    let owned = |uid: &str| {
+        let fields = json!({"f:ownerReferences": {".": {}, format!("k:{{\"uid\":\"{uid}\"}}"): {"f:name": {}}}});
+        let made = exchange("POST", "/groups", &object("a", uid, "5"));
+        bodies(&[made, exchange("GET", "/groups/b", &json!({"fieldsV1": fields}))])[1].clone()
+    };
+    assert_eq!(owned(UID[0]), owned(UID[1]));
+    assert_eq!(owned(UID[0])["fieldsV1"]["f:ownerReferences"]["k:{\"uid\":\"<uid@1.1>\"}"]["f:name"], json!({}));
+}
