@@ -7,6 +7,7 @@
 
 mod cluster_outage;
 mod direct;
+mod etcd_outage;
 mod harm;
 mod identity;
 mod kubectl;

@@ -30,7 +30,10 @@ async fn the_aggregators_authority_is_replaced_under_load() {
     };
     let authority = Authority::new("new front proxy").unwrap();
     let new = authority.client("front-proxy-client", &[]).unwrap();
-    let [old_direct, new_direct] = [&old, &new].map(|identity| world.direct(&server, Some(identity)));
+    // Of the same names, and of no authority that anyone has heard of.
+    let stranger = Authority::new("new front proxy").unwrap().client("front-proxy-client", &[]).unwrap();
+    let [old_direct, new_direct, stranger] =
+        [&old, &new, &stranger].map(|identity| world.direct(&server, Some(identity)));
     assert!(is_believed(&old_direct).await && !is_believed(&new_direct).await);
 
     let stop = CancellationToken::new();
@@ -46,7 +49,7 @@ async fn the_aggregators_authority_is_replaced_under_load() {
     // Both authorities, in the file that kube-apiserver looks at.
     write(tls.front_proxy_ca.path(), &format!("{}{}", tls.front_proxy_ca.text(), authority.certificate()));
     let both = eventually("the new authority is believed", async || is_believed(&new_direct).await).await;
-    assert!(is_believed(&old_direct).await);
+    assert!(is_believed(&old_direct).await && !is_believed(&stranger).await);
     // The aggregator's own certificate.
     write(tls.front_proxy_certificate.path(), &new.certificate);
     write(tls.front_proxy_key.path(), &new.key);
@@ -63,7 +66,7 @@ async fn the_aggregators_authority_is_replaced_under_load() {
         !is_believed(&old_direct).await
     })
     .await;
-    assert!(is_believed(&new_direct).await);
+    assert!(is_believed(&new_direct).await && !is_believed(&stranger).await);
     more().await;
     stop.cancel();
     load.await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bailiwick_test_host::pki::{Authority, Identity, Pem};
-use bailiwick_test_host::{Cluster, Kubectl, Port, SERVICE_HOST};
+use bailiwick_test_host::{Cluster, Etcd, Kubectl, Port, SERVICE_HOST};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::time::{Instant, sleep};
@@ -123,11 +123,11 @@ impl World {
         }
     }
 
-    /// The flags of a program that stands behind the cluster, with its data in the cluster's etcd.
-    fn flags(&self) -> Vec<String> {
+    /// The flags of a program that stands behind the cluster, with its data in an etcd.
+    fn flags(&self, etcd: &Etcd) -> Vec<String> {
         vec![
             format!("--kubeconfig={}", self.kubeconfig.display()),
-            format!("--etcd-servers={}", self.cluster.etcd().endpoints().join(",")),
+            format!("--etcd-servers={}", etcd.endpoints().join(",")),
             format!("--tls-cert-file={}", self.certificate.path().display()),
             format!("--tls-private-key-file={}", self.key.path().display()),
             "--authorization-webhook-cache-unauthorized-ttl=1s".to_owned(),
@@ -139,9 +139,14 @@ impl World {
         self.start_on(folder, self.port.number(), arguments).await
     }
 
-    /// Starts our program elsewhere.
+    /// Starts our program elsewhere, with its data in the cluster's etcd.
     pub(crate) async fn start_on(&self, folder: &Path, port: u16, arguments: &[&str]) -> Server {
-        let flags = self.flags();
+        self.start_with(self.cluster.etcd(), folder, port, arguments).await
+    }
+
+    /// Starts our program with its data in this etcd.
+    pub(crate) async fn start_with(&self, etcd: &Etcd, folder: &Path, port: u16, arguments: &[&str]) -> Server {
+        let flags = self.flags(etcd);
         let flags: Vec<&str> = flags.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
         Server::start_on(folder, port, &flags).await
     }
