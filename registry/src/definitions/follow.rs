@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_machinery::crd::Definition;
+use bailiwick_machinery::crd::{Definition, TakenNames};
 use bailiwick_machinery::watch::EventType;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::{self as storage, At, Revision, Store, Txn};
 use tokio::sync::watch;
 
-use super::names::{Taken, establish};
+use super::status::establish;
 use super::{FINALIZER, GROUP, MANAGER, PLURAL, VERSION, cleanup, made};
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::encoded::Encoded;
@@ -186,7 +186,7 @@ impl Follower {
         if known.object.metadata().deletion_timestamp().is_some() || self.registry.serves_natively(group) {
             return Ok(());
         }
-        let mut taken = Taken::default();
+        let mut taken = TakenNames::default();
         for other in self.known.values().filter(|other| other.definition.spec.group == *group) {
             taken.add(&other.definition.status.accepted_names);
         }
