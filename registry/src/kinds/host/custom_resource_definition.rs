@@ -52,7 +52,7 @@ impl Strategy for Rules {
         crd::validate(object, errors);
     }
 
-    fn validate_update(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
+    fn validate_change(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
         crd::validate_update(object, old, errors);
     }
 
