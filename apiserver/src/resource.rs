@@ -115,13 +115,17 @@ pub(crate) fn not_found(kinds: &ServedKinds, info: &RequestInfo) -> Answer {
 impl<'c> Call<'c> {
     /// Answers.
     pub(crate) async fn answer(self, kind: &'c ServedKind, target: Target<'c>) -> Answer {
-        match target {
+        let answer = match target {
             Target::Main => self.main(kind).await,
             Target::Made(maker) => self.made(kind, maker).await,
             Target::Status => self.status(kind).await,
             Target::Custom(subresource) => self.subresource(kind, subresource).await,
             Target::Item(subresource) => self.item(kind, subresource).await,
             Target::Nothing => Err(Box::new(Status::not_found(&kind.resource(), self.name()))),
+        };
+        match kind.deprecation() {
+            None => answer,
+            Some(warning) => with_warnings(answer, &[warning.to_owned()]),
         }
     }
 

@@ -106,8 +106,7 @@ impl ServedKind {
                     let root = FieldPath::root();
                     schema::validate_update(schema, object.as_value(), old.as_value(), &root, &mut errors);
                 }
-                self.kind().rules().validate_update(object, old, &mut errors);
-                self.kind().rules().validate(object, &mut errors);
+                self.kind().rules().validate_change(object, old, &mut errors);
             }
             Part::Own(_) => self.kind().rules().validate_part(part, object, old, &mut errors),
             Part::Status if self.host_type().is_some() => {

@@ -10,19 +10,18 @@
 //! objects to be gone, and none are made meanwhile.
 
 mod cleanup;
-mod conditions;
 mod follow;
 mod guard;
 mod load;
 mod made;
-mod names;
+mod status;
 
 pub use follow::follow;
 
 pub(crate) use guard::NoShadowing;
 pub(crate) use load::load;
 
-pub(crate) use conditions::{Condition, set_condition, status};
+pub(crate) use status::{set_condition, status};
 
 /// The group of definitions.
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";

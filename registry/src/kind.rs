@@ -52,6 +52,8 @@ pub(crate) struct Definition {
     pub(crate) mark: String,
     /// Whether objects are served in the version in which they are stored.
     pub(crate) serves_stored: bool,
+    /// What users of some versions are told.
+    pub(crate) deprecations: Vec<(GroupVersion, String)>,
     /// Whether it is about to go: no objects can be made any more.
     pub(crate) is_terminating: bool,
     /// Cancelled when it is not served any more, or another takes its place.

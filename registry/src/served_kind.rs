@@ -59,6 +59,12 @@ impl ServedKind {
         &self.kind.versions()[self.version]
     }
 
+    /// What those who use this version should know, if it is on its way out.
+    pub fn deprecation(&self) -> Option<&str> {
+        let of_this = |(version, _): &&(_, String)| *version == self.version().group_version;
+        self.kind.definition()?.deprecations.iter().find(of_this).map(|(_, warning)| warning.as_str())
+    }
+
     /// What its objects state.
     pub fn gvk(&self) -> &GroupVersionKind {
         &self.gvk

@@ -29,6 +29,13 @@ pub trait Strategy: Send + Sync + 'static {
     /// Notes what is wrong with an object that takes the place of `old`, beyond [`Strategy::validate`].
     fn validate_update(&self, _object: &Object, _old: &Object, _errors: &mut FieldErrors) {}
 
+    /// Notes all that is wrong with an object that takes the place of `old`, for a kind that judges a change otherwise than a
+    /// new object.
+    fn validate_change(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
+        self.validate_update(object, old, errors);
+        self.validate(object, errors);
+    }
+
     /// Notes what is wrong with an object of which a part other than the main one was written.
     fn validate_part(&self, _part: Part, _object: &Object, _old: &Object, _errors: &mut FieldErrors) {}
 

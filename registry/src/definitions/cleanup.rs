@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bailiwick_machinery::Object;
+use bailiwick_machinery::crd::Condition;
 use bailiwick_storage::At;
 
-use super::conditions::{Condition, set_condition};
+use super::status::set_condition;
 use super::{FINALIZER, MANAGER};
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::delete::DeleteOptions;
@@ -57,14 +58,14 @@ impl Cleanups {
     }
 
     async fn clean(&self, name: &str, was_established: bool) -> Result<()> {
-        let condition = if was_established {
-            self.tell(name, IN_PROGRESS).await?;
+        let progress = if was_established {
+            self.tell(name, Progress::Removing).await?;
             self.remove_objects(name).await?;
-            COMPLETED
+            Progress::Removed
         } else {
-            NEVER_ESTABLISHED
+            Progress::NeverServed
         };
-        self.release(name, condition).await
+        self.release(name, progress).await
     }
 
     /// Removes all objects; an error while there are some left.
@@ -88,14 +89,14 @@ impl Cleanups {
     }
 
     /// Says in the status how far it has come.
-    async fn tell(&self, name: &str, condition: Condition<'_>) -> Result<()> {
-        self.write(name, &|object, now| set_condition(object, condition, now)).await
+    async fn tell(&self, name: &str, progress: Progress) -> Result<()> {
+        self.write(name, &|object, now| set_condition(object, progress.condition(), now)).await
     }
 
     /// Lets the definition go.
-    async fn release(&self, name: &str, condition: Condition<'_>) -> Result<()> {
+    async fn release(&self, name: &str, progress: Progress) -> Result<()> {
         let change = |object: &mut Object, now: &str| {
-            set_condition(object, condition, now);
+            set_condition(object, progress.condition(), now);
             let finalizers = object.metadata().finalizers().filter(|finalizer| *finalizer != FINALIZER);
             let finalizers: Vec<String> = finalizers.map(str::to_owned).collect();
             object.set_finalizers(&finalizers);
@@ -122,24 +123,35 @@ impl Cleanups {
     }
 }
 
-const IN_PROGRESS: Condition<'_> = Condition {
-    name: "Terminating",
-    status: "True",
-    reason: "InstanceDeletionInProgress",
-    message: "CustomResource deletion is in progress",
-};
-const COMPLETED: Condition<'_> = Condition {
-    name: "Terminating",
-    status: "False",
-    reason: "InstanceDeletionCompleted",
-    message: "removed all instances",
-};
-const NEVER_ESTABLISHED: Condition<'_> = Condition {
-    name: "Terminating",
-    status: "False",
-    reason: "NeverEstablished",
-    message: "resource was never established",
-};
+/// What is said of a definition that is about to go.
+#[derive(Clone, Copy, Debug)]
+enum Progress {
+    /// Its objects are being removed.
+    Removing,
+    /// They are gone.
+    Removed,
+    /// It had none, because it was never served.
+    NeverServed,
+}
+
+// === impl Progress ===
+
+impl Progress {
+    fn condition(self) -> Condition {
+        let (status, reason, message) = match self {
+            Self::Removing => ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"),
+            Self::Removed => ("False", "InstanceDeletionCompleted", "removed all instances"),
+            Self::NeverServed => ("False", "NeverEstablished", "resource was never established"),
+        };
+        Condition {
+            condition_type: "Terminating".to_owned(),
+            status: status.to_owned(),
+            last_transition_time: None,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+}
 
 /// The server itself.
 fn server() -> User {

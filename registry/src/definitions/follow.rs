@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_machinery::crd::Definition;
+use bailiwick_machinery::crd::{Definition, Names, TakenNames};
 use bailiwick_machinery::watch::EventType;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::{self as storage, At, Revision, Store, Txn};
 use tokio::sync::watch;
 
-use super::names::{Taken, establish};
+use super::status::establish;
 use super::{FINALIZER, GROUP, MANAGER, PLURAL, VERSION, cleanup, made};
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::encoded::Encoded;
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 struct Follower {
     registry: Arc<Registry>,
     kind: Arc<ServedKind>,
-    /// The definitions there are, by name.
+    /// The definitions there are, by name: what others depend on, and no more, because there may be many and large ones.
     known: BTreeMap<String, Known>,
     /// Those whose objects are being removed.
     cleanups: cleanup::Cleanups,
@@ -39,8 +39,18 @@ struct Follower {
     through_tx: watch::Sender<u64>,
 }
 
-/// A definition, as it was last seen.
+/// What is known of a definition.
 struct Known {
+    group: String,
+    granted: Names,
+    /// Whether it wants names that it was not granted.
+    is_waiting: bool,
+    /// The kind that is served for it.
+    served: Option<Arc<Kind>>,
+}
+
+/// A definition that is looked at.
+struct Seen {
     object: Object,
     definition: Definition,
     /// The kind that is served for it.
@@ -153,26 +163,29 @@ impl Follower {
     /// Takes note of a definition: what its status must say, and what is served of it.
     async fn take(&mut self, object: Object, changes: &mut Changes) -> Result<()> {
         let name = object.metadata().name().to_owned();
-        let Some(mut known) = self.known_as(&name, object) else { return Ok(()) };
-        self.establish(&mut known).await?;
-        self.serve(&mut known, changes);
-        if known.object.metadata().deletion_timestamp().is_some()
-            && known.object.metadata().finalizers().any(|finalizer| finalizer == FINALIZER)
+        let Some(mut seen) = self.see(&name, object) else { return Ok(()) };
+        self.establish(&mut seen).await?;
+        self.serve(&mut seen, changes);
+        if seen.object.metadata().deletion_timestamp().is_some()
+            && seen.object.metadata().finalizers().any(|finalizer| finalizer == FINALIZER)
         {
-            self.cleanups.begin(&name, known.definition.is("Established"));
+            self.cleanups.begin(&name, seen.definition.is("Established"));
         }
+        let Definition { spec, status, .. } = seen.definition;
+        let is_waiting = spec.names != status.accepted_names;
+        let known = Known { group: spec.group, granted: status.accepted_names, is_waiting, served: seen.served };
         self.known.insert(name, known);
         Ok(())
     }
 
-    /// What is known of a definition; none if it cannot be read, which is told.
-    fn known_as(&mut self, name: &str, object: Object) -> Option<Known> {
+    /// A definition, with what is served for it; none if it cannot be read, which is told.
+    fn see(&mut self, name: &str, object: Object) -> Option<Seen> {
         let served = match self.known.remove(name) {
             Some(known) => known.served,
             None => self.registry.defined_by(name),
         };
         match Definition::from_object(&object) {
-            Ok(definition) => Some(Known { object, definition, served }),
+            Ok(definition) => Some(Seen { object, definition, served }),
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, name, "a definition cannot be read");
                 None
@@ -181,26 +194,26 @@ impl Follower {
     }
 
     /// Says in a definition's status what has become of it, if that has changed.
-    async fn establish(&self, known: &mut Known) -> Result<()> {
-        let group = &known.definition.spec.group;
-        if known.object.metadata().deletion_timestamp().is_some() || self.registry.serves_natively(group) {
+    async fn establish(&self, seen: &mut Seen) -> Result<()> {
+        let group = &seen.definition.spec.group;
+        if seen.object.metadata().deletion_timestamp().is_some() || self.registry.serves_natively(group) {
             return Ok(());
         }
-        let mut taken = Taken::default();
-        for other in self.known.values().filter(|other| other.definition.spec.group == *group) {
-            taken.add(&other.definition.status.accepted_names);
+        let mut taken = TakenNames::default();
+        for other in self.known.values().filter(|other| other.group == *group) {
+            taken.add(&other.granted);
         }
         let user = User { name: "system:apiserver".to_owned(), ..User::default() };
         let ctx = Ctx { user: &user, now: SystemClock.now(), annotations: None };
-        let mut object = known.object.clone();
-        if !establish(&mut object, &known.definition, &taken, &ctx.timestamp()) {
+        let mut object = seen.object.clone();
+        if !establish(&mut object, &seen.definition, &taken, &ctx.timestamp()) {
             return Ok(());
         }
-        Tracking::Manager(MANAGER.to_owned()).track(&ctx, &self.kind, Part::Status, Some(&known.object), &mut object);
-        if let Some(written) = self.write(&known.object, &object).await?
+        Tracking::Manager(MANAGER.to_owned()).track(&ctx, &self.kind, Part::Status, Some(&seen.object), &mut object);
+        if let Some(written) = self.write(&seen.object, &object).await?
             && let Ok(definition) = Definition::from_object(&written)
         {
-            *known = Known { object: written, definition, served: known.served.take() };
+            *seen = Seen { object: written, definition, served: seen.served.take() };
         }
         Ok(())
     }
@@ -220,24 +233,24 @@ impl Follower {
     }
 
     /// Serves what a definition defines, if it is established and has changed.
-    fn serve(&self, known: &mut Known, changes: &mut Changes) {
-        if !known.definition.is("Established") || self.registry.serves_natively(&known.definition.spec.group) {
-            changes.remove(known.served.take());
+    fn serve(&self, seen: &mut Seen, changes: &mut Changes) {
+        if !seen.definition.is("Established") || self.registry.serves_natively(&seen.definition.spec.group) {
+            changes.remove(seen.served.take());
             return;
         }
-        let fingerprint = made::fingerprint(&known.object);
-        if known.served.as_ref().is_some_and(|served| served.fingerprint() == Some(&fingerprint)) {
+        let fingerprint = made::fingerprint(&seen.object);
+        if seen.served.as_ref().is_some_and(|served| served.fingerprint() == Some(&fingerprint)) {
             return;
         }
-        match made::kind(&known.object, &known.definition) {
+        match made::kind(&seen.object, &seen.definition) {
             Ok(kind) => {
-                changes.remove(known.served.take());
+                changes.remove(seen.served.take());
                 let kind = Arc::new(kind);
                 changes.come.push(kind.clone());
-                known.served = Some(kind);
+                seen.served = Some(kind);
             }
             Err(error) => {
-                tracing::error!(%error, definition = known.definition.name, "a definition cannot be served");
+                tracing::error!(%error, definition = seen.definition.name, "a definition cannot be served");
             }
         }
     }
@@ -246,13 +259,13 @@ impl Follower {
     async fn forget(&mut self, name: &str, changes: &mut Changes) -> Result<()> {
         let Some(gone) = self.known.remove(name) else { return Ok(()) };
         changes.remove(gone.served);
-        let is_waiting = |known: &&Known| {
-            known.definition.spec.group == gone.definition.spec.group
-                && known.definition.spec.names != known.definition.status.accepted_names
-        };
-        let waiting: Vec<Object> = self.known.values().filter(is_waiting).map(|known| known.object.clone()).collect();
-        for object in waiting {
-            self.take(object, changes).await?;
+        let is_waiting = |(_, known): &(&String, &Known)| known.group == gone.group && known.is_waiting;
+        let waiting: Vec<String> = self.known.iter().filter(is_waiting).map(|(name, _)| name.clone()).collect();
+        for name in waiting {
+            // One that is gone, too, is told of by an event of its own.
+            if let Ok(found) = self.registry.get(&self.kind, "", &name, At::Any).await {
+                self.take(self.read(&found)?, changes).await?;
+            }
         }
         Ok(())
     }

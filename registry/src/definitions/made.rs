@@ -57,6 +57,7 @@ pub(crate) fn kind(object: &Object, defined: &Defined) -> Result<Kind, NotServed
         fingerprint: fingerprint(object),
         mark: hash(&stored_schema),
         serves_stored: stored.served,
+        deprecations: deprecations(defined),
         is_terminating: object.metadata().deletion_timestamp().is_some(),
         retired: CancellationToken::new(),
     }))
@@ -72,6 +73,17 @@ fn version(group: &str, version: &DefinedVersion) -> Result<Version, NotServed> 
         columns: crd::columns(&version.additional_printer_columns),
         selectable: selectable.map(|field| SelectableField::new(field.json_path.trim_start_matches('.'))).collect(),
     })
+}
+
+fn deprecations(defined: &Defined) -> Vec<(GroupVersion, String)> {
+    let (group, kind) = (&defined.spec.group, &defined.status.accepted_names.kind);
+    let deprecated = defined.spec.versions.iter().filter(|version| version.deprecated);
+    let warning = |version: &DefinedVersion| {
+        let usual = || format!("{group}/{} {kind} is deprecated", version.name);
+        let warning = version.deprecation_warning.clone().unwrap_or_else(usual);
+        (GroupVersion::new(group.clone(), version.name.clone()), warning)
+    };
+    deprecated.map(warning).collect()
 }
 
 /// The schema as it is written.

@@ -23,12 +23,24 @@ const SHAPES: [&str; 4] = [
     include_str!("../crds/resourcecatalogclaims.yaml"),
 ];
 
+/// Kinds in the shapes of well-known projects, which every server has to be taught.
+const CORPUS: [&str; 4] = [
+    include_str!("../crds/corpus/certificates.yaml"),
+    include_str!("../crds/corpus/databases.yaml"),
+    include_str!("../crds/corpus/monitors.yaml"),
+    include_str!("../crds/corpus/routes.yaml"),
+];
+
 /// A path of each kind, to see whether it is served.
-const COLLECTIONS: [&str; 4] = [
+const COLLECTIONS: [&str; 8] = [
     "/apis/org.bailiwick.dev/v1alpha1/groups",
     "/apis/org.bailiwick.dev/v1alpha1/organizations",
     "/apis/org.bailiwick.dev/v1alpha1/orggroups",
     "/apis/catalog.bailiwick.dev/v1alpha1/resourcecatalogclaims",
+    "/apis/certs.example.com/v1/certificates",
+    "/apis/gateway.example.com/v1beta1/httproutes",
+    "/apis/infra.example.com/v1/databases",
+    "/apis/watch.example.com/v1/monitors",
 ];
 
 /// How long a server may take to serve a kind it was just taught.
@@ -49,6 +61,7 @@ pub struct Target {
 impl Target {
     /// A server that has the kinds built in, as the administrator of its kubeconfig.
     pub async fn native(name: &'static str, kubeconfig: &Path) -> Result<Self, Error> {
+        Kubectl::new(kubeconfig).await?.apply(&CORPUS.join("\n---\n")).await?;
         let target = Self { name, client: Client::new(&Kubeconfig::read(kubeconfig)?)? };
         for path in COLLECTIONS {
             target.wait_served(path).await?;

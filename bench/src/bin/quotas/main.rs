@@ -108,7 +108,7 @@ impl Make for Registry {
         let options = WriteOptions { dry_run, ..WriteOptions::default() };
         let user = User { name: "bench".to_owned(), ..User::default() };
         let ctx = Ctx { user: &user, now: SystemClock.now(), annotations: None };
-        self.create(&ctx, kind, kind.accept(object, &options)?, &options).await?;
+        self.create(&ctx, &kind, kind.accept(object, &options)?, &options).await?;
         Ok(())
     }
 }

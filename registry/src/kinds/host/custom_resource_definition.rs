@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::list;
 use crate::context::Ctx;
-use crate::definitions::{Condition, FINALIZER, set_condition, status};
+use crate::definitions::{FINALIZER, set_condition, status};
 use crate::error::Result;
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
@@ -52,7 +52,7 @@ impl Strategy for Rules {
         crd::validate(object, errors);
     }
 
-    fn validate_update(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
+    fn validate_change(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
         crd::validate_update(object, old, errors);
     }
 
@@ -62,9 +62,9 @@ impl Strategy for Rules {
         }
     }
 
-    fn warnings(&self, object: &Object, _: Option<&Object>) -> Vec<String> {
-        let versions = list(object, "spec.versions").iter().enumerate();
-        versions.flat_map(|(at, version)| not_enforced(at, version)).collect()
+    fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
+        let read = |object: &Object| crd::Definition::from_object(object).ok();
+        read(object).map(|new| crd::warnings(&new, old.and_then(read).as_ref())).unwrap_or_default()
     }
 
     fn must_stay(&self, object: &Object) -> bool {
@@ -81,13 +81,7 @@ impl Strategy for Rules {
         }
         object.set_finalizers(&finalizers);
         let now = object.metadata().deletion_timestamp().unwrap_or_default().to_owned();
-        let condition = Condition {
-            name: "Terminating",
-            status: "True",
-            reason: "InstanceDeletionPending",
-            message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        };
-        set_condition(object, condition, &now);
+        set_condition(object, crd::Condition::terminating(), &now);
     }
 }
 
@@ -100,31 +94,5 @@ fn store_version(object: &mut Object) {
         Value::Array(known) if known.contains(&stored) => {}
         Value::Array(known) => known.push(stored),
         other => *other = json!([stored]),
-    }
-}
-
-/// What a version asks for that is not done.
-fn not_enforced(at: usize, version: &Value) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if version.pointer("/schema/openAPIV3Schema").is_some_and(has_rules) {
-        warnings.push(format!(
-            "spec.versions[{at}].schema.openAPIV3Schema: x-kubernetes-validations are kept, but not enforced by this server"
-        ));
-    }
-    if version.pointer("/subresources/scale").is_some() {
-        warnings.push(format!("spec.versions[{at}].subresources.scale is kept, but not served by this server"));
-    }
-    warnings
-}
-
-/// Whether a schema has rules in CEL, here or below.
-fn has_rules(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => {
-            fields.get("x-kubernetes-validations").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty())
-                || fields.values().any(has_rules)
-        }
-        Value::Array(items) => items.iter().any(has_rules),
-        _ => false,
     }
 }

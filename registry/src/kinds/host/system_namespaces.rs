@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 pub async fn make_system_namespaces(registry: &Registry) -> Result<()> {
     let Some(kind) = registry.find(&GroupVersion::new("", "v1"), "namespaces") else { return Ok(()) };
     for name in SYSTEM_NAMESPACES {
-        match registry.get(kind, "", name, At::Latest).await {
+        match registry.get(&kind, "", name, At::Latest).await {
             Err(Error::NotFound { .. }) => {}
             found => {
                 found?;

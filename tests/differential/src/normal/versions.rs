@@ -8,13 +8,17 @@ use serde_json::Value;
 use crate::run::Exchange;
 
 /// The plural names of the kinds in the cases: a path that ends in one is a collection's.
-const COLLECTIONS: [&str; 16] = [
+const COLLECTIONS: [&str; 20] = [
+    "certificates",
     "clusterrolebindings",
     "clusterroles",
     "configmaps",
+    "databases",
     "events",
     "groups",
+    "httproutes",
     "leases",
+    "monitors",
     "namespaces",
     "organizations",
     "orggroups",
