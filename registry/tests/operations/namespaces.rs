@@ -60,9 +60,9 @@ async fn some_namespaces_are_there_from_the_beginning_and_come_back() {
     let world = world().await;
     let namespaces = world.kind("", "v1", "namespaces");
     make_system_namespaces(&world.registry).await.unwrap();
-    let made = world.registry.get(namespaces, "", "default", At::Latest).await.unwrap();
+    let made = world.registry.get(&namespaces, "", "default", At::Latest).await.unwrap();
     make_system_namespaces(&world.registry).await.unwrap();
-    assert_eq!(world.registry.get(namespaces, "", "default", At::Latest).await.unwrap(), made);
+    assert_eq!(world.registry.get(&namespaces, "", "default", At::Latest).await.unwrap(), made);
     try_widget(&world, "bailiwick-system", "w").await.unwrap();
     end_namespace(&world, "kube-node-lease", &at_once()).await;
     make_system_namespaces(&world.registry).await.unwrap();

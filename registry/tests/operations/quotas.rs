@@ -282,11 +282,11 @@ impl Admission for Interloper {
         let Some(limit) = limit else { return Ok(txn) };
         let quotas = registry.find(&GroupVersion::new("", "v1"), "resourcequotas").unwrap();
         let (options, body) = (WriteOptions::default(), object(quota("q", json!({"configmaps": limit}))));
-        let change = |_: &Object| accept(quotas, body.clone(), &options);
+        let change = |_: &Object| accept(&quotas, body.clone(), &options);
         let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
-        match registry.update(ctx, quotas, "a", "q", update).await {
+        match registry.update(ctx, &quotas, "a", "q", update).await {
             Err(Error::NotFound { .. }) => {
-                registry.create(ctx, quotas, accept(quotas, body.clone(), &options)?, &options).await?;
+                registry.create(ctx, &quotas, accept(&quotas, body.clone(), &options)?, &options).await?;
             }
             changed => drop(changed?),
         }
