@@ -27,6 +27,9 @@ kind: ClusterRole
 metadata: {name: bailiwick}
 rules:
 - {apiGroups: [''], resources: [namespaces], verbs: [get, list, watch]}
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, rolebindings, clusterroles, clusterrolebindings]
+  verbs: [get, list, watch]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

@@ -37,7 +37,8 @@ async fn owners_are_changed_by_owners(cluster: &Cluster) {
     let bob = user(cluster, "bob", &["projects"]).await;
 
     done_soon(&alice, "label namespace free colour=blue").await;
-    refused_soon(&alice, "label namespace free openshift.io/owner=organizations__Acme", NOT_SET).await;
+    // Nothing may change before the guard is in force, which takes a moment.
+    refused_soon(&alice, "label namespace free openshift.io/owner=organizations__Acme --dry-run=server", NOT_SET).await;
     let owned = |owner: &str| {
         format!(
             "{{apiVersion: v1, kind: Namespace, metadata: {{name: made, labels: {{openshift.io/owner: {owner}}}}}}}"

@@ -23,7 +23,7 @@ pub(crate) async fn discover(shell: &Shell) {
     }
     let namespaced = shell.run("api-resources --namespaced=true -o name").await;
     let ours: Vec<&str> = namespaced.lines().filter(|name| name.ends_with(".bailiwick.dev")).collect();
-    assert_eq!(ours, ["resourcecatalogclaims.catalog.bailiwick.dev"]);
+    assert_eq!(ours, ["resourcecatalogclaims.catalog.bailiwick.dev", "orgrolebindings.org.bailiwick.dev"]);
     assert!(namespaced.lines().any(|name| name == "configmaps"), "{namespaced}");
     let wide = shell.run("api-resources -o wide").await;
     assert!(wide.contains("create,delete,deletecollection,get,list,patch,update,watch"), "{wide}");
