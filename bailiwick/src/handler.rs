@@ -53,7 +53,7 @@ pub(crate) enum HandlerError {
     #[error("the roles cannot be read or made")]
     Roles(#[source] bailiwick_registry::Error),
     #[error("the definitions of custom resources cannot be read")]
-    Definitions(#[source] bailiwick_registry::Error),
+    Definitions(#[source] Box<bailiwick_registry::Error>),
     #[error(transparent)]
     Audit(#[from] AuditError),
 }
@@ -77,7 +77,7 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let registry = Arc::new(registry.with_admission(guard));
     parts.service_accounts.look_in(registry.clone());
-    definitions::follow(&registry).await.map_err(HandlerError::Definitions)?;
+    definitions::follow(&registry).await.map_err(|error| HandlerError::Definitions(Box::new(error)))?;
     follow(&registry, &roles).await.map_err(HandlerError::Roles)?;
     bootstrap(&registry).await.map_err(HandlerError::Roles)?;
     let health = Health::new().with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
