@@ -176,9 +176,13 @@ impl FieldError {
     }
 
     /// A value that is malformed or out of bounds and is not a plain text in Kubernetes: its JSON is shown, with the
-    /// fields in the order in which it has them.
+    /// fields in the order in which it has them. A value that is very long is not shown.
     pub fn invalid_json(field: FieldPath, value: &impl Serialize, detail: &str) -> Self {
-        Self { field, kind: FieldErrorKind::Invalid, value: None, detail: format!("{}: {detail}", go::json_of(value)) }
+        let detail = match go::shown_json_of(value) {
+            Some(json) => format!("{json}: {detail}"),
+            None => detail.to_owned(),
+        };
+        Self { field, kind: FieldErrorKind::Invalid, value: None, detail }
     }
 
     /// A value of the wrong type.

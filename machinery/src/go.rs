@@ -1,5 +1,7 @@
 //! Values as Go prints them: the texts that Kubernetes' clients compare and its users know.
 
+use std::io;
+
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
@@ -85,10 +87,21 @@ pub fn is_printable(c: char) -> bool {
     std::str::from_utf8(&bytes[..end]).is_ok_and(|text| text.escape_debug().nth(1) != Some('\\'))
 }
 
-/// JSON of something whose fields have an order of their own: what HTML and JavaScript could misread is escaped. Those
-/// characters stand in texts only, so they can be replaced wherever they are.
+/// JSON of something whose fields have an order of their own.
 pub(crate) fn json_of(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value).unwrap_or_default();
+    escaped_for_html(&serde_json::to_string(value).unwrap_or_default())
+}
+
+/// The same for errors, if it is short enough to be shown.
+pub(crate) fn shown_json_of(value: &impl Serialize) -> Option<String> {
+    let mut bounded = Bounded(Vec::new());
+    serde_json::to_writer(&mut bounded, value).ok()?;
+    String::from_utf8(bounded.0).ok().map(|json| escaped_for_html(&json))
+}
+
+/// What HTML and JavaScript could misread is escaped. Those characters stand in texts only, so they can be replaced
+/// wherever they are.
+fn escaped_for_html(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
@@ -97,6 +110,27 @@ pub(crate) fn json_of(value: &impl Serialize) -> String {
         }
     }
     escaped
+}
+
+/// How much of a value is shown in an error. Kubernetes writes fields that are absent, too, so that a small object can be
+/// a long text.
+const MAX_SHOWN_BYTES: usize = 256 << 10;
+
+/// What is written, as long as it is not too much.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_SHOWN_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A floating number as `%v` prints it: `1`, `0.5`, `1e+06`.

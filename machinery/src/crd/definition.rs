@@ -93,8 +93,8 @@ pub struct VersionSchema {
 }
 
 /// The parts of an object that are written apart.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all(serialize = "PascalCase"), default)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
 pub struct Subresources {
     /// The status, if it is.
     pub status: Option<Map<String, Value>>,
@@ -103,8 +103,8 @@ pub struct Subresources {
 }
 
 /// Where an object says how many replicas it has.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all(serialize = "PascalCase", deserialize = "camelCase"), default)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Scale {
     /// How many are wanted.
     pub spec_replicas_path: String,

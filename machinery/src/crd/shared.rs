@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use super::definition::{DefinitionSpec, PrinterColumn, SelectablePath, Subresources, Version};
+use super::definition::{DefinitionSpec, PrinterColumn, Scale, SelectablePath, Subresources, Version};
 use crate::schema::SchemaInGo;
 
 /// Which parts all versions have in common.
@@ -52,6 +52,8 @@ pub(super) struct VersionsInGo<'d> {
 
 struct VersionInGo<'d>(&'d Version, Shared);
 struct ValidationInGo<'d>(Option<&'d Map<String, Value>>);
+struct SubresourcesInGo<'d>(&'d Subresources);
+struct ScaleInGo<'d>(&'d Scale);
 struct ColumnInGo<'d>(&'d PrinterColumn);
 struct SelectableInGo<'d>(&'d SelectablePath);
 
@@ -78,7 +80,7 @@ impl Serialize for VersionInGo<'_> {
         map.serialize_entry("Deprecated", &version.deprecated)?;
         map.serialize_entry("DeprecationWarning", &version.deprecation_warning)?;
         map.serialize_entry("Schema", &schema.map(|schema| ValidationInGo(schema.open_api_v3_schema.as_ref())))?;
-        map.serialize_entry("Subresources", &subresources)?;
+        map.serialize_entry("Subresources", &subresources.map(SubresourcesInGo))?;
         map.serialize_entry("AdditionalPrinterColumns", &Some(columns).filter(|c| !shared.columns && !c.is_empty()))?;
         let selectable = Some(selectable).filter(|fields| !shared.selectable_fields && !fields.is_empty());
         map.serialize_entry("SelectableFields", &selectable)?;
@@ -90,6 +92,26 @@ impl Serialize for ValidationInGo<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry("OpenAPIV3Schema", &self.0.map(SchemaInGo))?;
+        map.end()
+    }
+}
+
+impl Serialize for SubresourcesInGo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let status = self.0.status.as_ref().map(|_| Map::<String, Value>::new());
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("Status", &status)?;
+        map.serialize_entry("Scale", &self.0.scale.as_ref().map(ScaleInGo))?;
+        map.end()
+    }
+}
+
+impl Serialize for ScaleInGo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("SpecReplicasPath", &self.0.spec_replicas_path)?;
+        map.serialize_entry("StatusReplicasPath", &self.0.status_replicas_path)?;
+        map.serialize_entry("LabelSelectorPath", &self.0.label_selector_path)?;
         map.end()
     }
 }

@@ -198,8 +198,8 @@ fn names_go_to_whom_upstream_grants_them() {
         set_condition(&mut conditions, accepted.established, "now");
         conditions.iter_mut().for_each(|condition| condition.last_transition_time = None);
         let result = result.expect("something becomes of it");
-        assert_eq!(serde_json::to_value(conditions).unwrap(), result["conditions"], "{:?}", taken);
-        assert_eq!(serde_json::to_value(accepted.names).unwrap(), result["acceptedNames"], "{:?}", taken);
+        assert_eq!(serde_json::to_value(conditions).unwrap(), result["conditions"], "{taken:?}");
+        assert_eq!(serde_json::to_value(accepted.names).unwrap(), result["acceptedNames"], "{taken:?}");
     }
     assert!(refused > 10, "only {refused} were refused");
 }

@@ -1,5 +1,7 @@
 //! What must hold of a definition when it is created and when it is updated.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::approval::validate_approval;
@@ -13,6 +15,9 @@ use crate::{FieldError, FieldErrors, FieldPath, Object};
 
 /// The most fields that the objects of a version can be selected by.
 pub const MAX_SELECTABLE_FIELDS: usize = 8;
+
+/// How often the list of stored versions is shown in errors.
+const MAX_STORED_SHOWN: usize = 8;
 
 /// Notes what is wrong with a definition that is to be created, beyond what holds for metadata of all kinds.
 pub fn validate(object: &Object, errors: &mut FieldErrors) {
@@ -123,6 +128,8 @@ fn validate_versions(spec: &DefinitionSpec, old: Option<&DefinitionSpec>, path: 
         errors.push(FieldError::invalid(path.child("preserveUnknownFields"), true, detail));
     }
     let known = old.map(|old| Known::of(old.versions.iter().filter_map(Version::written_schema))).unwrap_or_default();
+    let old_versions: HashMap<&str, &Version> =
+        old.into_iter().flat_map(|old| &old.versions).map(|version| (version.name.as_str(), version)).collect();
     for (i, version) in spec.versions.iter().enumerate() {
         let path = versions.index(i);
         let messages = dns1035_label(&version.name);
@@ -130,14 +137,13 @@ fn validate_versions(spec: &DefinitionSpec, old: Option<&DefinitionSpec>, path: 
             errors.push(FieldError::invalid(path.child("name"), version.name.as_str(), joined(&messages)));
         }
         validate_deprecation(version, &path, errors);
-        let old = old.and_then(|old| old.versions.iter().find(|old| old.name == version.name));
+        let old = old_versions.get(version.name.as_str()).copied();
         let parts = Parts { present: shared.apart(), schema: "schema", known, old, status: version.has_status() };
         parts.validate(version, &path, errors);
     }
     let in_go = VersionsInGo { versions: &spec.versions, shared };
-    let is_repeated =
-        |(i, version): (usize, &Version)| spec.versions.iter().take(i).any(|earlier| earlier.name == version.name);
-    if spec.versions.iter().enumerate().any(is_repeated) {
+    let names: HashSet<&str> = spec.versions.iter().map(|version| version.name.as_str()).collect();
+    if names.len() < spec.versions.len() {
         errors.push(FieldError::invalid_json(versions.clone(), &in_go, "must contain unique version names"));
     }
     if spec.versions.iter().filter(|version| version.storage).count() != 1 {
@@ -253,19 +259,23 @@ fn validate_status(definition: &Definition, errors: &mut FieldErrors) {
         return;
     }
     let versions = &definition.spec.versions;
-    for version in versions.iter().filter(|version| version.storage && !stored.contains(&version.name)) {
+    // Of names that are there twice, the last place is told.
+    let places: BTreeMap<&str, usize> = stored.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+    let storage = versions.iter().filter(|version| version.storage && !places.contains_key(version.name.as_str()));
+    // Each of these shows the list, and one would do.
+    for version in storage.take(MAX_STORED_SHOWN) {
         let detail = format!("must have the storage version {}", version.name);
         errors.push(FieldError::invalid(path.clone(), stored.clone(), detail));
     }
-    for (i, name) in stored.iter().enumerate() {
-        let later = stored.iter().skip(i + 1).any(|other| other == name);
-        if !later && versions.iter().all(|version| version.name != *name) {
+    let names: HashSet<&str> = versions.iter().map(|version| version.name.as_str()).collect();
+    for (name, i) in places {
+        if !names.contains(name) {
             let detail = format!(
                 "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
                  until a storage migration ensures no data remains persisted in {name} and removes {name} from \
                  status.storedVersions"
             );
-            errors.push(FieldError::invalid(path.index(i), name.as_str(), detail));
+            errors.push(FieldError::invalid(path.index(i), name, detail));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::format::Format;
 use super::go_form::{GoForm, set_fields};
 use super::props::Props;
 use super::written::{self, Known};
-use super::{MAX_DEPTH, Schema, parse, structural};
+use super::{Schema, parse, structural};
 use crate::{FieldError, FieldErrors, FieldPath};
 
 /// Whether a custom resource has its status apart.
@@ -73,8 +73,8 @@ pub fn check_definition(
     errors: &mut FieldErrors,
 ) {
     let schema = Props::new(json);
-    if schema.is_deeper_than(MAX_DEPTH) {
-        errors.push(FieldError::forbidden(path.clone(), format!("must not be more than {MAX_DEPTH} deep")));
+    if let Some(detail) = schema.excess() {
+        errors.push(FieldError::forbidden(path.clone(), detail));
         return;
     }
     let mut found = FieldErrors::default();
@@ -113,7 +113,7 @@ impl Known {
         let mut known = Self::default();
         for json in schemas {
             let schema = Props::new(json);
-            if schema.is_deeper_than(MAX_DEPTH) {
+            if schema.excess().is_some() {
                 continue;
             }
             known.granular_sets |= written::has_granular_sets(schema);
@@ -127,14 +127,14 @@ impl Known {
 /// Whether there is a default somewhere in a schema.
 pub fn has_defaults(json: &Map<String, Value>) -> bool {
     let schema = Props::new(json);
-    !schema.is_deeper_than(MAX_DEPTH) && schema.any(&|schema| schema.has("default"))
+    schema.excess().is_none() && schema.any(&|schema| schema.has("default"))
 }
 
 /// The places in a schema that carry rules in CEL, below `path`.
 pub fn rules_in_cel(json: &Map<String, Value>, path: &FieldPath) -> Vec<FieldPath> {
     let mut places = Vec::new();
     let schema = Props::new(json);
-    if !schema.is_deeper_than(MAX_DEPTH) {
+    if schema.excess().is_none() {
         places_with_rules(schema, path, &mut places);
     }
     places
@@ -144,7 +144,7 @@ pub fn rules_in_cel(json: &Map<String, Value>, path: &FieldPath) -> Vec<FieldPat
 pub fn unrecognized_formats(json: &Map<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
     let schema = Props::new(json);
-    if !schema.is_deeper_than(MAX_DEPTH) {
+    if schema.excess().is_none() {
         schema.find(&mut |schema| {
             let format = schema.text("format");
             let recognized = match schema.kind() {

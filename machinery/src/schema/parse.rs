@@ -21,6 +21,11 @@ impl Schema {
 
     /// The same for a schema that stands at `path`, such as `spec.validation.openAPIV3Schema`.
     pub fn from_json_at(json: &Value, path: &FieldPath) -> Result<Self, FieldErrors> {
+        let mut errors = FieldErrors::default();
+        if let Some(detail) = Props::of(json).and_then(Props::excess) {
+            errors.push(FieldError::forbidden(path.clone(), detail));
+        }
+        errors.into_result()?;
         let schema = unchecked(json, path)?;
         let mut errors = FieldErrors::default();
         errors.extend(Props::of(json).into_iter().flat_map(|props| structural::check(props, path)));

@@ -5,6 +5,13 @@
 
 use serde_json::{Map, Value};
 
+use super::MAX_DEPTH;
+
+/// How long the paths of all schemas inside of one may be together. The largest definitions in use have a tenth of it.
+const MAX_PATH_BYTES: usize = 32 << 20;
+/// How much a keyword adds to a path at most.
+const LONGEST_KEYWORD: usize = "additionalProperties[]..".len();
+
 /// One level of a schema as it is written.
 #[derive(Clone, Copy)]
 pub(super) struct Props<'j>(&'j Map<String, Value>);
@@ -141,11 +148,35 @@ impl<'j> Props<'j> {
         look(self).or_else(|| self.inner().find_map(|props| props.find(look)))
     }
 
-    /// Whether schemas are nested more than `levels` deep. It looks no deeper than that.
-    pub(super) fn is_deeper_than(self, levels: usize) -> bool {
+    /// Why this schema is more than can be looked at, if it is: walks over it end soon, and so do the texts they write.
+    pub(super) fn excess(self) -> Option<String> {
+        if self.is_deeper_than(MAX_DEPTH) {
+            return Some(format!("must not be more than {MAX_DEPTH} deep"));
+        }
+        let mut left = MAX_PATH_BYTES;
+        self.spend_paths(0, &mut left).is_none().then(|| "has too many parts below names that are too long".to_owned())
+    }
+
+    fn is_deeper_than(self, levels: usize) -> bool {
         match levels.checked_sub(1) {
             None => self.inner().next().is_some(),
             Some(levels) => self.inner().any(|props| props.is_deeper_than(levels)),
         }
+    }
+
+    /// Takes off what the paths of this schema and of all inside it are long. None if nothing is left.
+    fn spend_paths(self, path: usize, left: &mut usize) -> Option<()> {
+        *left = left.checked_sub(path)?;
+        let maps = ["properties", "patternProperties", "definitions", "dependencies"];
+        for (name, props) in maps.into_iter().flat_map(|keyword| self.named(keyword)) {
+            props.spend_paths(path + LONGEST_KEYWORD + name.len(), left)?;
+        }
+        let lists = ["allOf", "anyOf", "oneOf", "items"].into_iter();
+        let lists = lists.flat_map(|keyword| self.branches(keyword).map(|(_, props)| props));
+        let single = ["items", "not", "additionalProperties", "additionalItems"].into_iter();
+        for props in lists.chain(single.filter_map(|keyword| self.single(keyword))) {
+            props.spend_paths(path + LONGEST_KEYWORD, left)?;
+        }
+        Some(())
     }
 }

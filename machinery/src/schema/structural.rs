@@ -2,6 +2,7 @@
 //! under `allOf`, `anyOf`, `oneOf` and `not` only narrows values.
 
 use super::go_form::structural_fields;
+use super::notes::{MAX_ERROR_BYTES, MAX_ERRORS};
 use super::pattern::{Pattern, PatternBudget};
 use super::props::{Additional, BRANCHES, Props};
 use crate::{FieldError, FieldPath};
@@ -26,6 +27,8 @@ pub(super) fn check(schema: Props<'_>, path: &FieldPath) -> Vec<FieldError> {
 #[derive(Default)]
 struct Found {
     errors: Vec<FieldError>,
+    /// How long they are.
+    bytes: usize,
     patterns: PatternBudget,
 }
 
@@ -33,7 +36,10 @@ struct Found {
 
 impl Found {
     fn push(&mut self, error: FieldError) {
-        self.errors.push(error);
+        if self.errors.len() < MAX_ERRORS && self.bytes < MAX_ERROR_BYTES {
+            self.bytes += error.field.as_str().len() + error.detail.len();
+            self.errors.push(error);
+        }
     }
 }
 

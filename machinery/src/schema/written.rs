@@ -3,6 +3,8 @@
 //!
 //! Upstream walks fields in the random order of its maps; here they come in the order of their names.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::field_path::{Brackets, resolve};
@@ -10,6 +12,9 @@ use super::go_form::GoItems;
 use super::props::{Additional, BRANCHES, Props};
 use super::{ListType, MapType, Type};
 use crate::{FieldError, FieldErrors, FieldPath};
+
+/// How often a list of keys is shown in errors of one list: upstream shows all of it for each key that is wrong.
+const MAX_KEYS_SHOWN: usize = 8;
 
 /// What an older definition is known to have, and therefore may go on to have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -218,7 +223,15 @@ impl Walk<'_> {
             return;
         }
         let keys: Vec<&str> = schema.map_keys().collect();
-        for (i, key) in keys.iter().enumerate() {
+        let mut known = HashSet::new();
+        let mut shown = 0;
+        let mut show_keys = |errors: &mut FieldErrors, detail: &str| {
+            if shown < MAX_KEYS_SHOWN {
+                errors.push(FieldError::invalid(keys_path.clone(), keys.clone(), detail));
+            }
+            shown += 1;
+        };
+        for key in &keys {
             match items.property(key) {
                 Some(property) if matches!(property.kind(), "array" | "object") => {
                     // The type that is shown is that of the item, not that of the key: so has it upstream.
@@ -227,14 +240,10 @@ impl Walk<'_> {
                     self.errors.push(FieldError::invalid(field, items.kind(), detail));
                 }
                 Some(_) => {}
-                None => {
-                    let detail = "entries must all be names of item properties";
-                    self.errors.push(FieldError::invalid(keys_path.clone(), keys.clone(), detail));
-                }
+                None => show_keys(self.errors, "entries must all be names of item properties"),
             }
-            if keys.iter().take(i).any(|earlier| earlier == key) {
-                let detail = "must not contain duplicate entries";
-                self.errors.push(FieldError::invalid(keys_path.clone(), keys.clone(), detail));
+            if !known.insert(*key) {
+                show_keys(self.errors, "must not contain duplicate entries");
             }
         }
     }
@@ -314,11 +323,11 @@ fn absent_keys(schema: Props<'_>, path: &FieldPath) -> Vec<FieldError> {
         let detail = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
         errors.push(FieldError::forbidden(path.child("nullable"), detail));
     }
+    let required: HashSet<&str> = items.list("required").filter_map(Value::as_str).collect();
     let keys = schema.map_keys().filter(|_| list_type == "map");
     for (key, property) in keys.filter_map(|key| Some((key, items.property(key)?))) {
         let field = path.child("properties").key(key);
-        let required = items.list("required").any(|name| name.as_str() == Some(key));
-        if !required && !property.has("default") {
+        if !required.contains(key) && !property.has("default") {
             let detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
                           property";
             errors.push(FieldError::required(field.child("default"), detail));

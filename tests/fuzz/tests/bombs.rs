@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
 mod bombs {
+    mod definitions;
     mod json;
     mod measure;
     mod patch;

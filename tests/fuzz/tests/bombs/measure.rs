@@ -23,6 +23,15 @@ pub(super) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Runs something that makes copies of its input, and fails if it takes too long.
+pub(super) fn settled_in_time<T>(what: &str, run: impl FnOnce() -> T) -> T {
+    let began = thread_time();
+    let result = run();
+    let took = thread_time() - began;
+    assert!(took < MOST_TIME, "{what}: took {took:?}");
+    result
+}
+
 /// Runs something, and fails if it takes too long or too much memory. What it returns is counted, too.
 pub(super) fn settled<T>(what: &str, run: impl FnOnce() -> T) -> T {
     assert!(ALONE.try_lock().is_err(), "the test did not begin with `alone`");
