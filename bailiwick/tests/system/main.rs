@@ -11,6 +11,7 @@ mod bombs;
 mod claims;
 mod client;
 mod controllers;
+mod custom_resources;
 mod follower;
 mod history;
 mod kubectl;
