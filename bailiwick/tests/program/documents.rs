@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::process::{PATIENCE, Server, folder};
 
 /// What differs, by a part of its place, and why. What does not occur any more must not stand here.
-const ACCEPTED: [(&str, &str); 9] = [
+const ACCEPTED: [(&str, &str); 13] = [
     ("meta.v1.DeleteOptions/x-kubernetes-group-version-kind", "Kubernetes names all the groups it has"),
     ("parameters/shardSelector", "it needs a feature that is off, and that we do not have"),
     ("/default: only there", "of Go's types, Kubernetes tells what their zero values are"),
@@ -23,6 +23,10 @@ const ACCEPTED: [(&str, &str); 9] = [
     ("/x-kubernetes-unions: only there", "no client looks at them"),
     ("/x-kubernetes-patch-", "kubectl knows how Kubernetes' own kinds are merged, and the server does it"),
     ("organizations/{name}/groups", "custom resources have no subresources but status and scale"),
+    ("organizations/{name}/members", "custom resources have no subresources but status and scale"),
+    ("organizations/{name}/projects", "custom resources have no subresources but status and scale"),
+    ("v1alpha1.OrganizationMembers", "it is only read below an organization"),
+    ("v1alpha1.OrganizationProjects", "it is only read below an organization"),
 ];
 
 /// Rewrites what was recorded instead of comparing it.

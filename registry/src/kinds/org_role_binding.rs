@@ -50,6 +50,10 @@ impl Strategy for Bindings {
 
 fn check_role(object: &Object, errors: &mut FieldErrors) {
     let role = FieldPath::new("roleRef");
+    if object.fields().get("roleRef").is_none_or(Value::is_null) {
+        errors.push(FieldError::required(role, ""));
+        return;
+    }
     let text = |field: &str| object.as_value()["roleRef"][field].as_str().unwrap_or_default();
     if text("apiGroup") != OrgRoleRef::GROUP {
         errors.push(FieldError::not_supported(role.child("apiGroup"), text("apiGroup"), &[OrgRoleRef::GROUP]));

@@ -16,10 +16,11 @@ use crate::error::Error;
 use crate::kubeconfig::Kubeconfig;
 
 /// The kinds of the cases, as any Kubernetes can be taught them.
-const SHAPES: [&str; 4] = [
+const SHAPES: [&str; 5] = [
     include_str!("../crds/groups.yaml"),
     include_str!("../crds/organizations.yaml"),
     include_str!("../crds/orggroups.yaml"),
+    include_str!("../crds/orgrolebindings.yaml"),
     include_str!("../crds/resourcecatalogclaims.yaml"),
 ];
 
@@ -32,10 +33,11 @@ const CORPUS: [&str; 4] = [
 ];
 
 /// A path of each kind, to see whether it is served.
-const COLLECTIONS: [&str; 8] = [
+const COLLECTIONS: [&str; 9] = [
     "/apis/org.bailiwick.dev/v1alpha1/groups",
     "/apis/org.bailiwick.dev/v1alpha1/organizations",
     "/apis/org.bailiwick.dev/v1alpha1/orggroups",
+    "/apis/org.bailiwick.dev/v1alpha1/orgrolebindings",
     "/apis/catalog.bailiwick.dev/v1alpha1/resourcecatalogclaims",
     "/apis/certs.example.com/v1/certificates",
     "/apis/gateway.example.com/v1beta1/httproutes",
