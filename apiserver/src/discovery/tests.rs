@@ -57,10 +57,21 @@ async fn native_kinds() {
     let discovery = discovery(kinds::all().unwrap()).await;
     let list = get(&discovery, "/apis/org.bailiwick.dev/v1alpha1", "");
     let names: Vec<_> = list["resources"].as_array().unwrap().iter().map(|item| item["name"].clone()).collect();
-    assert_eq!(names, ["groups", "organizations", "organizations/groups", "orggroups"]);
+    let expected = [
+        "groups",
+        "organizations",
+        "organizations/groups",
+        "organizations/members",
+        "organizations/projects",
+        "orggroups",
+        "orggroups/status",
+        "orgrolebindings",
+        "orgrolebindings/status",
+    ];
+    assert_eq!(names, expected);
     let below = &list["resources"][2];
     assert_eq!((&below["kind"], &below["singularName"]), (&json!("OrgGroup"), &json!("")));
-    assert_eq!(below["verbs"], json!(["create", "get", "update"]));
+    assert_eq!(below["verbs"], json!(["create", "delete", "get", "update"]));
     assert_eq!(below.get("storageVersionHash"), None);
     let claims = get(&discovery, "/apis/catalog.bailiwick.dev/v1alpha1", "");
     assert_eq!(claims["resources"][1]["name"], "resourcecatalogclaims/status");
