@@ -64,6 +64,11 @@ impl Target {
     /// A server that has the kinds built in, as the administrator of its kubeconfig.
     pub async fn native(name: &'static str, kubeconfig: &Path) -> Result<Self, Error> {
         Kubectl::new(kubeconfig).await?.apply(&CORPUS.join("\n---\n")).await?;
+        Self::prepared(name, kubeconfig).await
+    }
+
+    /// A server that has all the kinds, as a user of it.
+    pub async fn prepared(name: &'static str, kubeconfig: &Path) -> Result<Self, Error> {
         let target = Self { name, client: Client::new(&Kubeconfig::read(kubeconfig)?)? };
         for path in COLLECTIONS {
             target.wait_served(path).await?;

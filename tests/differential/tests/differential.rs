@@ -44,7 +44,7 @@ async fn two_servers_differ_only_if_they_behave_differently() {
 
     // A server that does not delete: the report says what and where, and nothing else.
     other.admin().apply(NO_DELETION).await.unwrap();
-    let careful = Target::native("careful", &other.user("careful", &[]).unwrap()).await.unwrap();
+    let careful = Target::prepared("careful", &other.user("careful", &[]).unwrap()).await.unwrap();
     let some = Suite::load().unwrap().only("delete/an object is deleted");
     let outcome = some.compare(&left, &careful, &accepted).await.unwrap();
     let codes: Vec<String> = outcome

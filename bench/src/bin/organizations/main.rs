@@ -30,12 +30,11 @@ const AT_ONCE: usize = 64;
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
-    let path = folder.path().join("store");
-    fill(&open(&path).await?).await?;
+    let registry = open(&folder.path().join("store")).await?;
+    fill(&registry).await?;
     let users = ORGANIZATIONS * USERS_EACH;
     println!("{users} users, {} groups, {ORGANIZATIONS} organizations", ORGANIZATIONS * GROUPS_EACH);
 
-    let registry = open(&path).await?;
     let directory = Arc::new(Directory::new(GroupsCount::Yes));
     let start = Instant::now();
     follow_organizations(&registry, &directory).await?;
