@@ -12,6 +12,7 @@ mod claims;
 mod client;
 mod controllers;
 mod follower;
+mod greeter;
 mod history;
 mod kubectl;
 mod lifecycle;
