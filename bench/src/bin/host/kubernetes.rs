@@ -19,10 +19,11 @@ impl Kubernetes {
         Ok(Self(Cluster::options().etcd(Etcd::options().fsync()).controller_manager().start().await?))
     }
 
-    /// Stops kube-apiserver, starts it again beside its etcd, which goes on, and tells how long it took until it was ready.
+    /// Kills kube-apiserver, starts it again beside its etcd, which goes on, and tells how long it took until it was ready.
     pub(crate) async fn restart(&self) -> Result<Duration, Failure> {
         let server = self.0.apiserver();
-        server.stop().await?;
+        // It waits for watches of kube-controller-manager, if it is asked.
+        server.kill().await?;
         let began = Instant::now();
         server.start().await?;
         while !self.client().await?.is_ready().await {

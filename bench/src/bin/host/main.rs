@@ -66,7 +66,7 @@ async fn main() -> Result<(), Failure> {
     starts(&mut ours, &kubernetes, &format!("{MANY} objects")).await
 }
 
-/// How soon each is ready that was stopped in good order.
+/// How soon each is ready that was started again.
 async fn starts(ours: &mut Ours, kubernetes: &Kubernetes, with: &str) -> Result<(), Failure> {
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
