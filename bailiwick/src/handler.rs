@@ -40,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) stopping: CancellationToken,
     /// Cancelled when it stops: from then on watches end.
     pub(crate) stopped: CancellationToken,
+    /// Cancelled when all requests are answered: from then on nobody needs the store.
+    pub(crate) closing: CancellationToken,
 }
 
 /// Why the API cannot be put together.

@@ -81,13 +81,15 @@ struct Started {
     stop: Stop,
 }
 
-/// How a server is stopped, in two steps.
+/// How a server is stopped, in three steps.
 #[derive(Clone, Default)]
 struct Stop {
     /// From the first on it is not ready, but serves.
     stopping: CancellationToken,
     /// From the second on it takes no more requests, and watches end.
     stopped: CancellationToken,
+    /// From the third on all requests are answered, and whoever holds the store lets it go.
+    closing: CancellationToken,
 }
 
 /// Serves until a signal.
@@ -103,6 +105,7 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
         if listening.await.is_err() {
             tracing::error!("taking requests failed");
         }
+        stop.closing.cancel();
         store::close(store).await;
     };
     run(serving, &stop, flags.time.shutdown_delay_duration, &mut signals).await;
@@ -151,6 +154,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         metrics,
         stopping: stop.stopping.clone(),
         stopped: stop.stopped.clone(),
+        closing: stop.closing.clone(),
     };
     let handler = handler(parts).await?;
     if cluster.is_none() {

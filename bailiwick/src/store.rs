@@ -4,12 +4,19 @@ mod certificates;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder, OpenError};
 use bailiwick_storage::etcd::{ConnectError, Etcd, EtcdOptions};
 use bailiwick_storage::{Measured, Metrics, Store};
+use tokio::time::{Instant, sleep};
 
 use crate::flags::EtcdFlags;
+
+/// How long tasks that hold the store may take to end.
+const LAST_HOLDERS: Duration = Duration::from_secs(2);
+/// How often to look whether they have.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Why there is no store.
 #[derive(Debug, thiserror::Error)]
@@ -48,9 +55,15 @@ pub(crate) async fn open_embedded(folder: &Path, metrics: Metrics) -> Result<Emb
     Embedded::open(EmbeddedOptions { metrics, ..EmbeddedOptions::new(Arc::new(folder)) }).await
 }
 
-/// Waits until everything is written. Whoever else holds the store keeps it open, which is a mistake.
+/// Waits until everything is written. Tasks that hold the store end with the server, some of them a moment later; who holds
+/// it for longer keeps it open, which is a mistake.
 pub(crate) async fn close(store: Arc<dyn Store>) {
-    let holders = Arc::strong_count(&store) - 1;
+    let others = || Arc::strong_count(&store) - 1;
+    let deadline = Instant::now() + LAST_HOLDERS;
+    while others() > 0 && Instant::now() < deadline {
+        sleep(LOOK_AGAIN).await;
+    }
+    let holders = others();
     if holders > 0 {
         tracing::warn!(holders, "the store is still in use: it is closed with the process");
     }

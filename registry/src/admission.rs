@@ -21,6 +21,11 @@ pub trait Admission: Send + Sync + 'static {
     /// Lets a write pass, with what has to be true or to be written at the same moment, or refuses it. A dry run asks the
     /// same, and writes nothing.
     async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn>;
+
+    /// Whether its refusal counts more than what is wrong with the object itself, because Kubernetes asks it first.
+    fn precedes_validation(&self) -> bool {
+        false
+    }
 }
 
 /// A write that is about to happen. Neither object is there without the other but in a creation and in a removal.
@@ -110,6 +115,16 @@ impl Registry {
             }
         }
         Err(Failure::Refused(contended(proposal.kind, proposal.name())))
+    }
+
+    /// Why a write is refused whose object is invalid: by a rule that comes before validation, or for that.
+    pub(crate) async fn refusal(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>, invalid: Error) -> Error {
+        for admission in self.admissions().iter().filter(|admission| admission.precedes_validation()) {
+            if let Err(refused) = admission.admit(ctx, self, proposal, Txn::new()).await {
+                return refused;
+            }
+        }
+        invalid
     }
 
     async fn admit(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>, mut txn: Txn) -> Result<Txn> {

@@ -70,7 +70,10 @@ impl Registry {
             object.set_metadata_text("name", &name);
         }
         kind.kind().rules().prepare_create(ctx, &mut object).await?;
-        kind.validate(&object)?;
+        if let Err(invalid) = kind.validate(&object) {
+            let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest };
+            return Err(self.refusal(ctx, &proposal, invalid).await);
+        }
         if version_set {
             return Err(Error::ResourceVersionSet);
         }

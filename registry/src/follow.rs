@@ -64,7 +64,8 @@ pub(crate) async fn follow(registry: &Arc<Registry>, kind: &ServedKind, picture:
     let mut follower = Follower { registry, kind, picture, known: BTreeSet::new(), through_tx };
     let watch = follower.begin().await?;
     follower.registry.writers_wait_for(follower.kind.group_kind(), through_rx);
-    tokio::spawn(follower.run(watch));
+    let registry = follower.registry.clone();
+    registry.spawn(follower.run(watch));
     Ok(())
 }
 

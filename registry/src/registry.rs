@@ -8,6 +8,7 @@ use bailiwick_machinery::{GroupKind, GroupResource, GroupVersion};
 use bailiwick_storage::cache::{Cache, CacheOptions};
 use bailiwick_storage::{self as storage, At, Metrics, Store};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
 use crate::definitions;
@@ -30,6 +31,8 @@ pub struct Registry {
     projects: Option<Box<dyn Projects>>,
     /// Of some kinds, how far someone has come who follows them.
     followers: Mutex<Vec<(GroupKind, watch::Receiver<u64>)>>,
+    /// When those end who keep something up to date with what is stored.
+    end: CancellationToken,
     /// Who writes next what many write at once.
     turns: Turns,
     cache: Cache,
@@ -53,6 +56,7 @@ impl Registry {
             admissions,
             projects: None,
             followers: Mutex::default(),
+            end: CancellationToken::new(),
             turns: Turns::default(),
             cache,
         })
@@ -70,6 +74,18 @@ impl Registry {
     pub fn with_projects(mut self, projects: impl Projects) -> Self {
         self.projects = Some(Box::new(projects));
         self
+    }
+
+    /// The same, until then: those who keep something up to date with what is stored hold it, and end with `end`.
+    #[must_use]
+    pub fn until(mut self, end: CancellationToken) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Runs something beside requests that holds what is stored, until nobody needs it any more.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(self.end.clone().run_until_cancelled_owned(task));
     }
 
     pub(crate) fn projects(&self) -> Option<&dyn Projects> {

@@ -59,4 +59,8 @@ impl<N: Namespaces> Admission for RemoteNamespaceLifecycle<N> {
             }
         }
     }
+
+    fn precedes_validation(&self) -> bool {
+        true
+    }
 }

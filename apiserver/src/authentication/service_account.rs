@@ -6,7 +6,7 @@
 mod claims;
 mod documents;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -63,7 +63,8 @@ pub struct ServiceAccountParts {
 /// Issues and knows tokens of service accounts.
 pub struct ServiceAccountTokens {
     parts: ServiceAccountParts,
-    registry: OnceLock<Arc<Registry>>,
+    /// Whose kinds issue tokens by this.
+    registry: OnceLock<Weak<Registry>>,
     verified: Mutex<Generations<Arc<Claims>>>,
 }
 
@@ -76,8 +77,8 @@ impl ServiceAccountTokens {
     }
 
     /// Where the accounts are. Only the first one counts.
-    pub fn look_in(&self, registry: Arc<Registry>) {
-        let _ = self.registry.set(registry);
+    pub fn look_in(&self, registry: &Arc<Registry>) {
+        let _ = self.registry.set(Arc::downgrade(registry));
     }
 
     /// The claims of a token that one of our keys signed; none if it is someone else's.
@@ -142,7 +143,7 @@ impl ServiceAccountTokens {
 
     /// An object, from memory; what is not there yet is asked for.
     async fn find(&self, plural: &str, namespace: &str, name: &str) -> Result<Option<Object>, TokenError> {
-        let Some(registry) = self.registry.get() else { return Ok(None) };
+        let Some(registry) = self.registry.get().and_then(Weak::upgrade) else { return Ok(None) };
         let Some(kind) = registry.find(&GroupVersion::new("", "v1"), plural) else { return Ok(None) };
         for at in [At::Any, At::Latest] {
             match registry.get(&kind, namespace, name, at).await {

@@ -30,7 +30,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     tokio::spawn(roles.follow(cluster.own.clone()));
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
-    let registry = registry.with_projects(namespaces.clone()).with_admission(rules);
+    let registry = registry.until(parts.closing.clone()).with_projects(namespaces.clone()).with_admission(rules);
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;

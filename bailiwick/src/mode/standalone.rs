@@ -29,21 +29,20 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
     let registry = Arc::new(
         registry
+            .until(parts.closing.clone())
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
             .with_admission(QuotaEnforcement::new()?),
     );
-    accounts.tokens.look_in(registry.clone());
+    accounts.tokens.look_in(&registry);
     definitions::follow(&registry).await.map_err(HandlerError::Furnish)?;
     follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     bootstrap(&registry).await.map_err(HandlerError::Furnish)?;
-    tokio::spawn(keep_quota_status(registry.clone()));
+    registry.spawn(keep_quota_status(registry.clone()));
     kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
-    let expiry = kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone());
-    tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(expiry));
-    let namespaces = kinds::keep_system_namespaces(registry.clone());
-    tokio::spawn(parts.stopped.clone().run_until_cancelled_owned(namespaces));
+    registry.spawn(kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone()));
+    registry.spawn(kinds::keep_system_namespaces(registry.clone()));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     let openid = Some(accounts.documents(&parts.url));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bailiwick_client_tests::{go_refused_within, python};
+use bailiwick_client_tests::{go_controller, go_refused_within, python};
 use bailiwick_differential_tests::accepted::Accepted;
 use bailiwick_differential_tests::suite::{CONTROLLERS, accepted_file, accepted_lifecycle_file, accepted_quotas_file};
 use bailiwick_differential_tests::{Suite, Target};
@@ -50,6 +50,16 @@ async fn go_and_python_get_along_with_it() {
     let (go, python) = tokio::join!(go_refused_within(&kubeconfig, SOON), python(&kubeconfig));
     assert!(go.is_ok(), "{}", go.unwrap_err());
     assert!(python.is_ok(), "{}", python.unwrap_err());
+    server.stop().await;
+}
+
+/// Informers, leader election, finalizers, server-side apply, and a kind of its own. The same with kube-rs is in `system`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_controller_of_controller_runtime_does_its_work() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let outcome = go_controller(&server.kubeconfig()).await;
+    assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
     server.stop().await;
 }
 

@@ -13,6 +13,7 @@ mod openapi;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
+mod readme;
 mod snapshot;
 mod start;
 mod stop;

@@ -18,6 +18,21 @@ async fn a_signal_stops_it_soon() {
     }
 }
 
+/// Whoever follows what is stored has let go of it by then: roles, organizations, definitions, quotas, controllers, watches.
+#[tokio::test]
+async fn nothing_is_left_over_at_the_end() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let kubectl = server.kubectl().await;
+    kubectl.run(["create", "quota", "few", "--hard=configmaps=5"]).await.unwrap().success().unwrap();
+    let token = kubectl.run(["create", "token", "default"]).await.unwrap().success().unwrap();
+    let token = format!("--token={}", token.trim());
+    kubectl.run([token.as_str(), "auth", "whoami"]).await.unwrap().success().unwrap();
+    let log = server.stop_and_tell().await;
+    assert!(log.contains("stopped"), "{log}");
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
+
 #[tokio::test]
 async fn it_is_unready_first_and_serves_on_for_a_while() {
     let folder = folder();

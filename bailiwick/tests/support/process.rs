@@ -24,7 +24,7 @@ pub(crate) struct Server {
     pub(crate) data: PathBuf,
     child: Child,
     /// Read all the time, so that a talkative server is not held up by a full pipe.
-    _log: JoinHandle<String>,
+    log: JoinHandle<String>,
 }
 
 /// A folder to start in.
@@ -85,7 +85,7 @@ impl Server {
         let Some((printed, url)) = reading.await.expect("an announcement in time") else {
             panic!("the server did not start: {}", log.await.unwrap());
         };
-        Self { url, printed, data: folder.join("bailiwick-data"), child, _log: log }
+        Self { url, printed, data: folder.join("bailiwick-data"), child, log }
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {
@@ -119,8 +119,15 @@ impl Server {
     }
 
     pub(crate) async fn stop(self) {
+        self.stop_and_tell().await;
+    }
+
+    /// What it logged from beginning to end.
+    pub(crate) async fn stop_and_tell(mut self) -> String {
         self.signal(Signal::TERM);
-        assert_eq!(self.end().await.code(), Some(0));
+        let ended = timeout(PATIENCE, self.child.wait()).await.expect("an end in time").unwrap();
+        assert_eq!(ended.code(), Some(0));
+        self.log.await.unwrap()
     }
 }
 

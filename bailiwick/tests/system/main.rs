@@ -13,6 +13,7 @@ mod client;
 mod controllers;
 mod custom_resources;
 mod follower;
+mod greeter;
 mod history;
 mod kubectl;
 mod lifecycle;

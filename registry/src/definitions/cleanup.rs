@@ -43,7 +43,7 @@ impl Cleanups {
     pub(super) fn begin(&self, name: &str, was_established: bool) {
         if self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
             let (this, name) = (self.clone(), name.to_owned());
-            tokio::spawn(async move { this.run(&name, was_established).await });
+            self.registry.spawn(async move { this.run(&name, was_established).await });
         }
     }
 

@@ -75,7 +75,7 @@ pub async fn follow(registry: &Arc<Registry>) -> Result<()> {
     let mut follower = Follower { registry: registry.clone(), kind, known: BTreeMap::new(), cleanups, through_tx };
     let watch = follower.begin().await?;
     registry.writers_wait_for(group_kind, through_rx);
-    tokio::spawn(follower.run(watch));
+    registry.spawn(follower.run(watch));
     Ok(())
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::At;
-use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Subject};
+use futures::stream::{self, TryStreamExt};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Subject};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -22,6 +23,9 @@ use crate::served_kind::ServedKind;
 
 const ROLE_REF: &str = "roleRef";
 
+/// How many are made at once. What waits for the disk together becomes durable together, so a first start waits for few syncs.
+const AT_ONCE: usize = 64;
+
 /// Makes the roles and bindings that every server has, where they are missing, and completes them where they have lost
 /// something. What has more than it is to have keeps it, and what says that it is not to be updated stays as it is.
 pub async fn bootstrap(registry: &Registry) -> Result<()> {
@@ -31,19 +35,22 @@ pub async fn bootstrap(registry: &Registry) -> Result<()> {
     let kinds = registry.kinds();
     let of_kinds = kinds::roles(kinds.kinds().iter().map(AsRef::as_ref));
     let shipped_roles = of_kinds.iter().map(|kind| shipped(kind.role.clone()));
-    for role in cluster_roles().into_iter().chain(shipped_roles) {
+    let wanted = cluster_roles().into_iter().chain(shipped_roles).map(Ok);
+    let ensure_role = async |role: ClusterRole| {
         let rules = list(&role.rules).to_vec();
-        ensure(registry, &roles, &role, &|found| complete_role(found, &rules)).await?;
-    }
+        ensure(registry, &roles, &role, &|found| complete_role(found, &rules)).await
+    };
+    stream::iter(wanted).try_for_each_concurrent(AT_ONCE, ensure_role).await?;
     let shipped_bindings = of_kinds.iter().filter_map(|kind| {
         let name = kind.role.metadata.name.as_deref().unwrap_or_default();
         Some(binding(name, &[kind.bound_to?]))
     });
-    for binding in cluster_role_bindings().into_iter().chain(shipped_bindings) {
+    let wanted = cluster_role_bindings().into_iter().chain(shipped_bindings).map(Ok);
+    let ensure_binding = async |binding: ClusterRoleBinding| {
         let subjects = list(&binding.subjects).to_vec();
-        ensure(registry, &bindings, &binding, &|found| complete_binding(found, &subjects)).await?;
-    }
-    Ok(())
+        ensure(registry, &bindings, &binding, &|found| complete_binding(found, &subjects)).await
+    };
+    stream::iter(wanted).try_for_each_concurrent(AT_ONCE, ensure_binding).await
 }
 
 /// Gives roles that are made of others their rules, whenever any role changes.

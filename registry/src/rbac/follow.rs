@@ -38,7 +38,7 @@ pub async fn follow(registry: &Arc<Registry>, policy: &Arc<LivePolicy>) -> Resul
         let changed_rx = roles.as_ref().map(watch::Sender::subscribe);
         crate::follow::follow(registry, &kind, Part { policy: policy.clone(), plural, roles }).await?;
         if let Some(changed_rx) = changed_rx {
-            tokio::spawn(super::bootstrap::keep_aggregated(registry.clone(), changed_rx));
+            registry.spawn(super::bootstrap::keep_aggregated(registry.clone(), changed_rx));
         }
     }
     Ok(())

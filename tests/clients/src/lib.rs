@@ -9,5 +9,5 @@ mod program;
 mod python;
 
 pub use error::Error;
-pub use go::{go, go_refused_within};
+pub use go::{go, go_controller, go_refused_within};
 pub use python::python;

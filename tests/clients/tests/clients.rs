@@ -1,8 +1,7 @@
 //! Clients in other languages, and a real kube-apiserver that has our kinds: what they expect is what Kubernetes does.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
-use bailiwick_client_tests::go;
-use bailiwick_client_tests::python;
+use bailiwick_client_tests::{go, go_controller, python};
 use bailiwick_differential_tests::Target;
 use bailiwick_test_host::Cluster;
 
@@ -11,7 +10,9 @@ async fn go_and_python_get_along_with_a_real_server() {
     let cluster = Cluster::start().await.unwrap();
     Target::taught("kube-apiserver", cluster.kubeconfig()).await.unwrap();
     let (go, python) = tokio::join!(go(cluster.kubeconfig()), python(cluster.kubeconfig()));
+    let controller = go_controller(cluster.kubeconfig()).await;
     // `Display` shows what the program printed.
+    assert!(controller.is_ok(), "{}", controller.unwrap_err());
     assert!(go.is_ok(), "{}", go.unwrap_err());
     assert!(python.is_ok(), "{}", python.unwrap_err());
 }

@@ -31,6 +31,10 @@ impl Admission for NamespaceLifecycle {
         }
         Ok(txn.require(key, Expected::At(namespace.cached.revision())))
     }
+
+    fn precedes_validation(&self) -> bool {
+        true
+    }
 }
 
 /// The refusal to make an object in a namespace that is about to end.
