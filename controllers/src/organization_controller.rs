@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::queue::Queue;
 
+mod announce;
 mod carry_out;
 mod follow;
 mod index;
@@ -28,6 +29,7 @@ mod parts;
 mod status;
 mod verdict;
 
+use announce::Announcer;
 use carry_out::{CarriedOut, RoleBindings};
 use follow::{derived_only, everything};
 use index::{Index, Place, Work};
@@ -51,6 +53,7 @@ struct Shared {
     now: fn() -> SystemTime,
     /// Who binds roles, where the host's authorization does not know of organizations.
     role_bindings: Option<RoleBindings>,
+    announcer: Announcer,
     index: Mutex<Index>,
     queue: Queue<Work>,
     /// How many kinds have not been seen yet.
@@ -89,6 +92,7 @@ impl OrganizationController {
             own: own.clone(),
             now,
             role_bindings,
+            announcer: Announcer::new(host.clone()),
             index: Mutex::default(),
             queue: Queue::new(),
             unseen: watch::Sender::new(kinds),
@@ -164,6 +168,7 @@ impl Shared {
         let CarriedOut { names, trouble } = carried_out;
         if let Some((binding, verdict)) = state.binding.as_ref().zip(trouble.as_ref().or(state.verdict.as_ref())) {
             status::write_binding(&self.own, binding, verdict, names, (self.now)()).await?;
+            self.announcer.tell(binding, verdict).await;
         }
         trouble.map_or(Ok(()), |trouble| Err(failed(trouble.message)))
     }

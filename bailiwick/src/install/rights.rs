@@ -85,7 +85,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
 }
 
 /// What OrgRoleBindings come to in a cluster is RoleBindings. Which ones may be written is fenced by a policy.
-fn for_organizations() -> [Right; 4] {
+fn for_organizations() -> [Right; 5] {
     [
         Right {
             why: "organizations, groups and bindings: it is followed what they come to",
@@ -119,6 +119,10 @@ fn for_organizations() -> [Right; 4] {
                 "resourceNames": BINDABLE,
                 "verbs": ["bind"],
             }),
+        },
+        Right {
+            why: "events: it is told when a binding comes to nothing",
+            rule: json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
         },
     ]
 }

@@ -50,8 +50,8 @@ struct Story {
     took: Vec<(&'static str, Duration)>,
 }
 
-/// ORG-2, ORG-7, ORG-11, ORG-16, ORG-44, ORG-47, S-21 to S-25: what a group may do, it may by the cluster's own authorization,
-/// for as long as it should.
+/// ORG-2, ORG-44, ORG-50, S-23, S-25, O-05, O-06, O-11: what a group may do, it may by the cluster's own authorization, for as
+/// long as it should.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_of_organizations_count_in_the_cluster() {
     // Which puts together the roles `admin` and `edit`.
@@ -149,6 +149,8 @@ impl Story {
             self.counts(what, &bob, false).await;
             let told = says(admin, "dev", "False", reason).await;
             assert_eq!(told["status"]["roleBindings"], Value::Null);
+            let events = format!("get events -n {WEB} --field-selector reason={reason},type=Warning -o name");
+            assert!(!done_with_output(admin, &events).await.is_empty(), "{reason}");
             refused_soon(admin, &format!("get rolebinding {DERIVED} -n {WEB}"), "NotFound").await;
             done(admin, &label("=organizations__Acme")).await;
             self.counts("given back", &bob, true).await;
@@ -296,6 +298,18 @@ async fn eventually(admin: &Kubectl, command: &str, wanted: &str) {
             return;
         }
         assert!(began.elapsed() < PATIENCE, "{command}: {text}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a command says, once it says something.
+async fn done_with_output(admin: &Kubectl, command: &str) -> String {
+    let began = Instant::now();
+    loop {
+        let text = done(admin, command).await;
+        if !text.is_empty() || began.elapsed() > PATIENCE {
+            return text;
+        }
         sleep(Duration::from_millis(100)).await;
     }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn says(who: &Person, path: &str, status: &str, reason: &str) -
     }
 }
 
-/// O-06: a group names those in it who are no members any more, however they ceased to be.
+/// A group names those in it who are no members any more, however they ceased to be.
 #[tokio::test]
 async fn a_group_says_who_has_nothing_by_it() {
     let site = with_binding().await;
@@ -64,7 +64,7 @@ async fn a_group_says_who_has_nothing_by_it() {
     assert_eq!(root.get(GROUP).await.expect(200)["metadata"]["resourceVersion"], group["metadata"]["resourceVersion"]);
 }
 
-/// ORG-44, ORG-45: a binding says whether it comes to something, and what to do if not.
+/// A binding says whether it comes to something, and what to do if not.
 #[tokio::test]
 async fn a_binding_says_what_it_comes_to() {
     let site = with_binding().await;
@@ -89,6 +89,22 @@ async fn a_binding_says_what_it_comes_to() {
         moved["status"]["conditions"][0]["lastTransitionTime"],
         "it is not effective since then"
     );
+    let events = "/apis/events.k8s.io/v1/namespaces/acme-web/events";
+    let began = Instant::now();
+    let reasons = loop {
+        let list = root.get(events).await.expect(200);
+        let reasons: Vec<String> = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| event["reason"].as_str().unwrap().to_owned())
+            .collect();
+        if reasons.len() > 1 || began.elapsed() > SOON {
+            break reasons;
+        }
+        sleep(Duration::from_millis(20)).await;
+    };
+    assert!(reasons.contains(&"OtherOwner".to_owned()) && reasons.contains(&"NoOwner".to_owned()), "{reasons:?}");
     owner(json!("organizations__Acme")).await;
     says(&root, BINDING, "True", "InEffect").await;
     root.delete(GROUP).await.expect(200);

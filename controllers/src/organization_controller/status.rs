@@ -78,10 +78,14 @@ fn listed(names: &[String]) -> Value {
     if names.is_empty() { Value::Null } else { json!(names) }
 }
 
+/// What was said last of whether it is effective.
+pub(super) fn effective(conditions: &[Condition]) -> Option<&Condition> {
+    conditions.iter().find(|condition| condition.condition_type == EFFECTIVE)
+}
+
 /// The conditions with this one as it is now. Others are left as they are.
 fn conditions(old: &[Condition], verdict: &Verdict, metadata: &ObjectMeta, now: SystemTime) -> Vec<Condition> {
-    let before = old.iter().find(|condition| condition.condition_type == EFFECTIVE);
-    let since = before.filter(|before| before.status == verdict.status);
+    let since = effective(old).filter(|before| before.status == verdict.status);
     let condition = Condition {
         condition_type: EFFECTIVE.to_owned(),
         status: verdict.status,

@@ -65,6 +65,7 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
                     &["groups", "organizations", "orggroups", "orgrolebindings"],
                 ),
                 rule(&["patch"], &["org.bailiwick.dev"], &["orggroups/status", "orgrolebindings/status"]),
+                events(),
             ],
         ),
     ]

@@ -102,7 +102,7 @@ fn a_change_touches_what_it_concerns_and_nothing_else() {
     }
 }
 
-/// ORG-16, ORG-44
+/// ORG-44
 #[test]
 fn subjects_are_members_in_groups_of_the_owner() {
     let mut index = two_organizations();
