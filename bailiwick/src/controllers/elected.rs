@@ -54,7 +54,7 @@ async fn account(cluster: &Client) -> User {
                 tracing::warn!("the cluster does not say who this server is to it; it is asked again");
             }
             Err(error) => {
-                tracing::warn!(%error, "the cluster cannot be asked who this server is to it; it is asked again")
+                tracing::warn!(%error, "the cluster cannot be asked who this server is to it; it is asked again");
             }
         }
         sleep(ASK_AGAIN).await;
