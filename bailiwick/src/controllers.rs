@@ -6,13 +6,15 @@ use std::time::SystemTime;
 
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    GarbageCollector, NamespaceController, RootCertificatePublisher, ServiceAccountController,
+    GarbageCollector, NamespaceController, OrganizationController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::{ControllerName, HostFlags};
+
+pub(crate) mod elected;
 
 /// Who reads for those controllers whose own role is only to write.
 const READER: &str = "system:kube-controller-manager";
@@ -35,6 +37,10 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     if flags.runs(ControllerName::RootCertificatePublisher) && !authorities.is_empty() {
         let publisher = RootCertificatePublisher::new(reader(), account("root-ca-cert-publisher"), authorities);
         run(publisher.run(), stopped);
+    }
+    if flags.runs(ControllerName::Organization) {
+        let account = account("organization-controller");
+        run(OrganizationController::new(account.clone(), account, now).run(), stopped);
     }
 }
 

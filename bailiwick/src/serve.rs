@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::{AuthenticationSetupError, authentication};
 use crate::certificates::{Pair, Pki, PkiError};
 use crate::data_folder::{DataFolder, DataFolderError};
-use crate::flags::{ListenFlags, ServeFlags, ServiceName};
+use crate::flags::{ControllerName, ListenFlags, ServeFlags, ServiceName};
 use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
 use crate::mode::{Mode, ModeError};
@@ -78,6 +78,8 @@ struct Started {
     /// Takes requests from the beginning, and answers them once all is there.
     listening: JoinHandle<()>,
     store: Arc<dyn Store>,
+    /// What runs here while this server leads, and gives that up in the end.
+    leading: Option<JoinHandle<()>>,
     stop: Stop,
 }
 
@@ -97,13 +99,18 @@ pub(crate) async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     logging::start(flags.log);
     allow_many_connections();
     let mut signals = StopSignals::catch().map_err(ServeError::Signals)?;
-    let Started { folder, listening, store, stop } = tokio::select! {
+    let Started { folder, listening, store, leading, stop } = tokio::select! {
         started = start(&flags) => started?,
         signal = signals.next() => std::process::exit(128 + signal),
     };
     let serving = async {
         if listening.await.is_err() {
             tracing::error!("taking requests failed");
+        }
+        if let Some(leading) = leading
+            && leading.await.is_err()
+        {
+            tracing::error!("controllers failed");
         }
         stop.closing.cancel();
         store::close(store).await;
@@ -138,7 +145,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         tokio::spawn(authority.keep(stop.stopped.clone()));
     }
     let store = store::open(&flags.etcd, &folder.store(), &metrics.storage).await?;
-    let cluster = mode.cluster().map(|cluster| cluster.url.clone());
+    let cluster = mode.cluster().cloned();
     let parts = Parts {
         store: store.clone(),
         authentication,
@@ -157,14 +164,22 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         closing: stop.closing.clone(),
     };
     let handler = handler(parts).await?;
-    if cluster.is_none() {
-        controllers::start(handler.server(), &flags.host, certificates.trusted.clone(), &stop.stopped);
-    }
+    let leading = match &cluster {
+        None => {
+            controllers::start(handler.server(), &flags.host, certificates.trusted.clone(), &stop.stopped);
+            None
+        }
+        Some(cluster) => flags.host.runs(ControllerName::Organization).then(|| {
+            let service = flags.listen.service.as_ref();
+            let namespace = service.map_or(cluster.own.default_namespace(), |service| &service.namespace);
+            controllers::elected::start(handler.server(), cluster.own.clone(), namespace, stop.stopped.clone())
+        }),
+    };
     loading.done(handler);
     write_kubeconfig(&folder, &certificates, &url)?;
-    announce(&folder, &certificates, &url, cluster.as_deref());
+    announce(&folder, &certificates, &url, cluster.as_ref().map(|cluster| cluster.url.as_str()));
     tracing::info!(url, version = env!("CARGO_PKG_VERSION"), "serving");
-    Ok(Started { folder, listening, store, stop })
+    Ok(Started { folder, listening, store, leading, stop })
 }
 
 /// Serves until the first signal, and a little longer. The second one ends the process where it stands: everything that

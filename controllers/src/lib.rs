@@ -9,6 +9,7 @@ mod garbage_collector;
 mod in_each_namespace;
 mod leader_election;
 mod namespace_controller;
+mod organization_controller;
 mod queue;
 mod root_certificate_publisher;
 mod served_kinds;
@@ -17,6 +18,7 @@ mod service_account_controller;
 pub use garbage_collector::GarbageCollector;
 pub use leader_election::{LeaderElection, LeaderElectionOptions};
 pub use namespace_controller::NamespaceController;
+pub use organization_controller::OrganizationController;
 pub use root_certificate_publisher::RootCertificatePublisher;
 pub use service_account_controller::ServiceAccountController;
 

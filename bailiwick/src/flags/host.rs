@@ -10,8 +10,8 @@ use super::duration;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
-    /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller and
-    /// root-ca-certificate-publisher-controller.
+    /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
+    /// root-ca-certificate-publisher-controller and organization-controller, which alone runs behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -19,13 +19,14 @@ pub(crate) struct HostFlags {
     pub(crate) event_ttl: Duration,
 }
 
-/// The controllers there are, by the names that kube-controller-manager has for them.
+/// The controllers there are, by the names that kube-controller-manager has for them, where it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ControllerName {
     GarbageCollector,
     Namespace,
     ServiceAccount,
     RootCertificatePublisher,
+    Organization,
 }
 
 // === impl HostFlags ===
@@ -42,8 +43,13 @@ impl HostFlags {
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 4] =
-        [Self::GarbageCollector, Self::Namespace, Self::ServiceAccount, Self::RootCertificatePublisher];
+    const ALL: [Self; 5] = [
+        Self::GarbageCollector,
+        Self::Namespace,
+        Self::ServiceAccount,
+        Self::RootCertificatePublisher,
+        Self::Organization,
+    ];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -51,6 +57,7 @@ impl ControllerName {
             Self::Namespace => "namespace-controller",
             Self::ServiceAccount => "serviceaccount-controller",
             Self::RootCertificatePublisher => "root-ca-certificate-publisher-controller",
+            Self::Organization => "organization-controller",
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Two are for everyone: who may say to whom a namespace belongs, and that nobody binds roles to the groups that organizations
 //! form. Two are for our own service account, whose rights could otherwise be turned into all rights by whoever takes it over.
 
-use bailiwick_api::{DEFINITION_UID_ANNOTATION, OWNER_LABEL, Owner};
+use bailiwick_api::{DEFINITION_UID_ANNOTATION, DERIVED_LABEL, OWNER_LABEL, Owner};
 use serde_json::{Value, json};
 
 use super::manifest::Manifest;
@@ -107,23 +107,25 @@ fn org_subjects() -> Guard {
 fn own_role_bindings(plan: &Plan) -> Guard {
     let namespace = &plan.namespace;
     let owned = format!(
-        "namespaceObject.metadata.?labels[?'{OWNER_LABEL}'].orValue('').startsWith('{ORGANIZATION_OWNER}') && \
-         !request.namespace.startsWith('kube-') && request.namespace != '{namespace}'"
+        "object == null || (\
+         namespaceObject.metadata.?labels[?'{OWNER_LABEL}'].orValue('').startsWith('{ORGANIZATION_OWNER}') && \
+         !request.namespace.startsWith('kube-') && request.namespace != '{namespace}')"
     );
     let foreign = format!(
-        "!has(object.subjects) || object.subjects.all(subject, \
+        "object == null || !has(object.subjects) || object.subjects.all(subject, \
          subject.kind == 'User' ? !subject.name.startsWith('system:serviceaccount:{namespace}:') : \
          subject.kind == 'ServiceAccount' ? subject.?namespace.orValue('') != '{namespace}' : \
          !subject.name.startsWith('system:'))"
     );
+    let made = |object: &str| format!("({object} == null || {object}.metadata.?labels[?'{DERIVED_LABEL}'].hasValue())");
     Guard {
         name: "own-role-bindings.bailiwick.dev",
-        why: "Bailiwick itself binds roles only in namespaces of organizations, and never to itself.",
+        why: "Bailiwick itself binds roles only in namespaces of organizations, never to itself, and leaves bindings of others alone.",
         only_for: Some(plan.user()),
         rule: json!({
             "apiGroups": ["rbac.authorization.k8s.io"],
             "apiVersions": ["v1"],
-            "operations": ["CREATE", "UPDATE"],
+            "operations": ["CREATE", "UPDATE", "DELETE"],
             "resources": ["rolebindings"],
         }),
         variables: json!([]),
@@ -131,8 +133,13 @@ fn own_role_bindings(plan: &Plan) -> Guard {
             {"expression": owned, "message": "Bailiwick binds roles only in namespaces that an organization owns", "reason": "Forbidden"},
             {"expression": foreign, "message": "Bailiwick binds no roles to itself", "reason": "Forbidden"},
             {
-                "expression": "object.roleRef.kind == 'ClusterRole'",
+                "expression": "object == null || object.roleRef.kind == 'ClusterRole'",
                 "message": "Bailiwick binds ClusterRoles only",
+                "reason": "Forbidden",
+            },
+            {
+                "expression": format!("{} && {}", made("oldObject"), made("object")),
+                "message": format!("Bailiwick touches only RoleBindings that it made, by their label {DERIVED_LABEL}"),
                 "reason": "Forbidden",
             },
         ]),

@@ -13,6 +13,9 @@ use super::names::{ACT_AS, AUTHENTICATION_NAMESPACE, AUTHORITY_SECRET, NAME, api
 use super::plan::Plan;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
+const ORGANIZATIONS: &str = "org.bailiwick.dev";
+/// The roles that organizations can give from the beginning: Kubernetes' own for people who work in a namespace.
+const BINDABLE: [&str; 3] = ["admin", "edit", "view"];
 
 /// A rule of a role, and what it is for.
 struct Right {
@@ -56,6 +59,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
             "verbs": ["get", "list", "watch"],
         }),
     });
+    rights.extend(for_organizations());
     if plan.makes_certificates() {
         let names = api_service_names(&plan.kinds);
         rights.push(Right {
@@ -77,6 +81,49 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
     [
         Manifest::new(told("What the servers may do in the whole cluster.", &rights), role),
         Manifest::new("", cluster_role_binding(plan, NAME, NAME)),
+    ]
+}
+
+/// What OrgRoleBindings come to in a cluster is RoleBindings. Which ones may be written is fenced by a policy.
+fn for_organizations() -> [Right; 5] {
+    [
+        Right {
+            why: "organizations, groups and bindings: it is followed what they come to",
+            rule: json!({
+                "apiGroups": [ORGANIZATIONS],
+                "resources": ["groups", "organizations", "orggroups", "orgrolebindings"],
+                "verbs": ["list", "watch"],
+            }),
+        },
+        Right {
+            why: "organizations, groups and bindings: and said in their status",
+            rule: json!({
+                "apiGroups": [ORGANIZATIONS],
+                "resources": ["orggroups/status", "orgrolebindings/status"],
+                "verbs": ["patch"],
+            }),
+        },
+        Right {
+            why: "rolebindings: members of organizations' groups have roles in their projects",
+            rule: json!({
+                "apiGroups": ["rbac.authorization.k8s.io"],
+                "resources": ["rolebindings"],
+                "verbs": ["create", "delete", "update"],
+            }),
+        },
+        Right {
+            why: "clusterroles: those roles, and no others; more can be added by a ClusterRole of your own",
+            rule: json!({
+                "apiGroups": ["rbac.authorization.k8s.io"],
+                "resources": ["clusterroles"],
+                "resourceNames": BINDABLE,
+                "verbs": ["bind"],
+            }),
+        },
+        Right {
+            why: "events: it is told when a binding comes to nothing",
+            rule: json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
+        },
     ]
 }
 

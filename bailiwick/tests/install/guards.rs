@@ -12,6 +12,7 @@ const ACCOUNT: &str = "system:serviceaccount:bailiwick-system:bailiwick";
 const NOT_SET: &str = "the label openshift.io/owner cannot be set to";
 const NOT_CHANGED: &str = "the label openshift.io/owner cannot be changed from";
 const NO_ORG_SUBJECTS: &str = "use an OrgRoleBinding";
+const NOT_MADE: &str = "only RoleBindings that it made";
 
 /// ORG-48
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +143,7 @@ async fn our_own_account_is_fenced(admin: &Kubectl) {
     }
     let own_role = as_account("create rolebinding made -n owned --role=view --user=alice");
     refused_soon(admin, &own_role, "binds ClusterRoles only").await;
-    done(admin, &bind("owned", "--user=alice")).await;
+    only_what_it_made_is_its_own(admin).await;
 
     let definition = |annotations: &str| {
         format!(
@@ -163,6 +164,30 @@ async fn our_own_account_is_fenced(admin: &Kubectl) {
     admin.run_with(create.split(' '), &made).await.unwrap().success().unwrap();
     done(admin, &delete).await;
     done(admin, "delete clusterrolebinding too-much").await;
+}
+
+/// RoleBindings of others are neither changed nor removed, and become its own by no label.
+async fn only_what_it_made_is_its_own(admin: &Kubectl) {
+    let as_account = |command: &str| format!("{command} --as={ACCOUNT}");
+    let binding = |labels: &str| {
+        format!(
+            "{{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: made, namespace: owned, labels: {{{labels}}}}}, \
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}, \
+             subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}}]}}"
+        )
+    };
+    let create = as_account("create -f -");
+    refused_with(admin, &create, &binding(""), NOT_MADE).await;
+    done(admin, "create rolebinding theirs -n owned --clusterrole=view --user=zoe").await;
+    for command in
+        ["delete rolebinding theirs -n owned", "label rolebinding theirs -n owned bailiwick.dev/derived-from=x"]
+    {
+        refused_soon(admin, &as_account(command), NOT_MADE).await;
+    }
+    let made = binding("bailiwick.dev/derived-from: orgrolebindings");
+    admin.run_with(create.split(' '), &made).await.unwrap().success().unwrap();
+    refused_soon(admin, &as_account("label rolebinding made -n owned bailiwick.dev/derived-from-"), NOT_MADE).await;
+    done(admin, &as_account("delete rolebinding made -n owned")).await;
 }
 
 async fn acting_as_others_is_opted_into(cluster: &Cluster) {

@@ -7,8 +7,10 @@
 mod guards;
 mod host;
 mod life;
+mod organizations;
 mod printed;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
 mod rights;
+mod world;

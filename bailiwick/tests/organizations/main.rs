@@ -16,3 +16,4 @@ mod people;
 mod process;
 mod races;
 mod site;
+mod status;

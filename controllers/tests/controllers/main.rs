@@ -5,4 +5,5 @@
 mod garbage_collector;
 mod in_each_namespace;
 mod namespaces;
+mod organizations;
 mod site;

@@ -1,5 +1,5 @@
-//! The roles of Kubernetes' controllers, of those that run here: each is a service account of `kube-system`, and whoever
-//! reads for all of them is the user that Kubernetes reads by.
+//! The roles of controllers, of Kubernetes' and of ours, as far as they run here: each is a service account of `kube-system`,
+//! and whoever reads for all of Kubernetes' is the user that Kubernetes reads by.
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Subject};
 
@@ -55,6 +55,19 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
         ),
         ("service-account-controller", vec![rule(&["create"], &[""], &["serviceaccounts"]), events()]),
         ("root-ca-cert-publisher", vec![rule(&["create", "update"], &[""], &["configmaps"]), events()]),
+        (
+            "organization-controller",
+            vec![
+                rule(&["list", "watch"], &[""], &["namespaces"]),
+                rule(
+                    &["list", "watch"],
+                    &["org.bailiwick.dev"],
+                    &["groups", "organizations", "orggroups", "orgrolebindings"],
+                ),
+                rule(&["patch"], &["org.bailiwick.dev"], &["orggroups/status", "orgrolebindings/status"]),
+                events(),
+            ],
+        ),
     ]
 }
 

@@ -1,0 +1,112 @@
+//! What groups and bindings say of themselves.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::site::{API, Person, Site, binding, org_group};
+
+const GROUP: &str = "/apis/org.bailiwick.dev/v1alpha1/orggroups/Acme:dev";
+const BINDING: &str = "/apis/org.bailiwick.dev/v1alpha1/namespaces/acme-web/orgrolebindings/dev";
+/// By then a change is told.
+const SOON: Duration = Duration::from_secs(10);
+
+/// With a group of Acme in which bob and carol are, bound in its project.
+async fn with_binding() -> Site {
+    let site = Site::with_organizations().await;
+    let groups = format!("{API}/organizations/Acme/groups");
+    site.user("alice").post(&groups, &org_group("Acme:dev", &["bob", "carol"])).await.expect(201);
+    let bindings = format!("{API}/namespaces/acme-web/orgrolebindings");
+    site.root().post(&bindings, &binding("dev", "edit", &["Acme:dev"])).await.expect(201);
+    site
+}
+
+/// Waits until an object says that it is effective, or not, for this reason. Gives it.
+pub(crate) async fn says(who: &Person, path: &str, status: &str, reason: &str) -> Value {
+    let began = Instant::now();
+    loop {
+        let object = who.get(path).await.expect(200);
+        let condition = &object["status"]["conditions"][0];
+        if (&condition["type"], &condition["status"], &condition["reason"])
+            == (&json!("Effective"), &json!(status), &json!(reason))
+            && condition["observedGeneration"] == object["metadata"]["generation"]
+        {
+            return object;
+        }
+        assert!(began.elapsed() < SOON, "not {status} for {reason}: {object}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A group names those in it who are no members any more, however they ceased to be.
+#[tokio::test]
+async fn a_group_says_who_has_nothing_by_it() {
+    let site = with_binding().await;
+    let root = site.root();
+    let group = says(&root, GROUP, "True", "AllMembers").await;
+    assert_eq!(group["status"]["nonMembers"], json!(null));
+    root.merge(&format!("{API}/groups/engineers"), &json!({ "users": [] })).await.expect(200);
+    let group = says(&root, GROUP, "False", "NonMembers").await;
+    assert_eq!(group["status"]["nonMembers"], json!(["carol"]));
+    let message = group["status"]["conditions"][0]["message"].as_str().unwrap();
+    assert!(message.contains("\"Acme\"") && message.contains("carol") && message.contains("remove them"), "{message}");
+    root.merge(&format!("{API}/organizations/Acme"), &json!({ "memberUsers": ["carol"] })).await.expect(200);
+    let began = Instant::now();
+    while root.get(GROUP).await.expect(200)["status"]["nonMembers"] != json!(["bob"]) {
+        assert!(began.elapsed() < SOON);
+        sleep(Duration::from_millis(20)).await;
+    }
+    site.user("alice").merge(GROUP, &json!({ "users": ["carol"] })).await.expect(200);
+    let group = says(&root, GROUP, "True", "AllMembers").await;
+    // What is said already is not said again.
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(root.get(GROUP).await.expect(200)["metadata"]["resourceVersion"], group["metadata"]["resourceVersion"]);
+}
+
+/// A binding says whether it comes to something, and what to do if not.
+#[tokio::test]
+async fn a_binding_says_what_it_comes_to() {
+    let site = with_binding().await;
+    let root = site.root();
+    let bound = says(&root, BINDING, "True", "InEffect").await;
+    assert_eq!(bound["status"]["roleBindings"], json!(null), "this server needs none");
+    let owner = async |value: Value| {
+        let patch = json!({ "metadata": { "labels": { "openshift.io/owner": value } } });
+        root.merge("/api/v1/namespaces/acme-web", &patch).await.expect(200);
+    };
+    owner(json!("organizations__Beta")).await;
+    let moved = says(&root, BINDING, "False", "OtherOwner").await;
+    let message = moved["status"]["conditions"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("\"Beta\"") && message.contains("Acme:dev") && message.contains("remove them"),
+        "{message}"
+    );
+    owner(json!(null)).await;
+    let unowned = says(&root, BINDING, "False", "NoOwner").await;
+    assert_eq!(
+        unowned["status"]["conditions"][0]["lastTransitionTime"],
+        moved["status"]["conditions"][0]["lastTransitionTime"],
+        "it is not effective since then"
+    );
+    let events = "/apis/events.k8s.io/v1/namespaces/acme-web/events";
+    let began = Instant::now();
+    let reasons = loop {
+        let list = root.get(events).await.expect(200);
+        let reasons: Vec<String> = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| event["reason"].as_str().unwrap().to_owned())
+            .collect();
+        if reasons.len() > 1 || began.elapsed() > SOON {
+            break reasons;
+        }
+        sleep(Duration::from_millis(20)).await;
+    };
+    assert!(reasons.contains(&"OtherOwner".to_owned()) && reasons.contains(&"NoOwner".to_owned()), "{reasons:?}");
+    owner(json!("organizations__Acme")).await;
+    says(&root, BINDING, "True", "InEffect").await;
+    root.delete(GROUP).await.expect(200);
+    says(&root, BINDING, "True", "GroupsMissing").await;
+}

@@ -1,0 +1,152 @@
+//! The RoleBindings that an OrgRoleBinding becomes, and what is to be done so that there are these and no others.
+//!
+//! One holds at most [`MAX_SUBJECTS`], so there may be several. Who is in one of them stays in it, so that a change of one
+//! person is a change of one RoleBinding. Example, with room for two:
+//!
+//! ```text
+//! there are             org-role-binding:dev [ann, bob]   org-role-binding:dev:1 [carol]
+//! wanted                ann, carol, dan, eve
+//! first, what ends      org-role-binding:dev [ann]
+//! then, what begins     org-role-binding:dev [ann, dan]   org-role-binding:dev:1 [carol, eve]
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bailiwick_api::{DERIVED_LABEL, OrgRoleBinding, OrgRoleRef};
+use k8s_openapi::Resource;
+use k8s_openapi::api::rbac::v1::{RoleBinding, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+/// The value of the label of RoleBindings that were made here.
+pub(super) const DERIVED_FROM: &str = OrgRoleBinding::URL_PATH_SEGMENT;
+/// How many subjects a RoleBinding has at most.
+pub(super) const MAX_SUBJECTS: usize = 1_000;
+/// What their names begin with. No name of an OrgRoleBinding has a colon, so no two share a RoleBinding.
+const PREFIX: &str = "org-role-binding:";
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Takes a RoleBinding away.
+    Remove(String),
+    /// Leaves only these in a RoleBinding.
+    Keep(String, Vec<Subject>),
+    /// Gives a RoleBinding these subjects, among whom are all that it has.
+    Extend(String, Vec<Subject>),
+    /// Makes a RoleBinding.
+    Make(String, Vec<Subject>),
+}
+
+/// A subject of this kind.
+pub(super) fn subject(kind: &str, name: &str) -> Subject {
+    Subject {
+        api_group: Some(OrgRoleRef::GROUP.to_owned()),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        namespace: None,
+    }
+}
+
+/// The name of the OrgRoleBinding that a RoleBinding was made for, if it was made here.
+pub(super) fn binding_of(role_binding: &RoleBinding) -> Option<&str> {
+    let label = role_binding.metadata.labels.as_ref()?.get(DERIVED_LABEL)?;
+    (label == DERIVED_FROM).then(|| owner(role_binding).map(|owner| owner.name.as_str())).flatten()
+}
+
+/// The RoleBinding of this name, with these subjects, for an OrgRoleBinding.
+pub(super) fn role_binding(binding: &OrgRoleBinding, name: String, subjects: Vec<Subject>) -> RoleBinding {
+    let owner = OwnerReference {
+        api_version: OrgRoleBinding::API_VERSION.to_owned(),
+        kind: OrgRoleBinding::KIND.to_owned(),
+        name: binding.metadata.name.clone().unwrap_or_default(),
+        uid: binding.metadata.uid.clone().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    };
+    RoleBinding {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: binding.metadata.namespace.clone(),
+            labels: Some(BTreeMap::from([(DERIVED_LABEL.to_owned(), DERIVED_FROM.to_owned())])),
+            owner_references: Some(vec![owner]),
+            ..ObjectMeta::default()
+        },
+        role_ref: RoleRef {
+            api_group: Some(binding.role_ref.api_group.clone()),
+            kind: binding.role_ref.kind.clone(),
+            name: binding.role_ref.name.clone(),
+        },
+        subjects: Some(subjects),
+    }
+}
+
+/// What is to be done so that these subjects, and no others, have the role: first what ends, then what begins.
+pub(super) fn steps(
+    binding: Option<&OrgRoleBinding>,
+    wanted: &[Subject],
+    derived: &BTreeMap<String, RoleBinding>,
+) -> Vec<Step> {
+    let Some(binding) = binding else { return derived.keys().cloned().map(Step::Remove).collect() };
+    let mut missing: BTreeMap<_, &Subject> = wanted.iter().map(|subject| (key(subject), subject)).collect();
+    let mut steps = Vec::new();
+    let mut parts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+    for (name, found) in derived {
+        let there = found.subjects.as_deref().unwrap_or_default();
+        let kept: Vec<Subject> = match is_of(found, binding) {
+            true => there.iter().filter(|subject| missing.remove(&key(subject)).is_some()).cloned().collect(),
+            false => Vec::new(),
+        };
+        if kept.is_empty() {
+            steps.push(Step::Remove(name.clone()));
+            continue;
+        }
+        if kept.len() < there.len() {
+            steps.push(Step::Keep(name.clone(), kept.clone()));
+        }
+        parts.insert(name.clone(), kept);
+    }
+    let mut missing = missing.into_values().cloned();
+    for (name, subjects) in &mut parts {
+        let room = MAX_SUBJECTS.saturating_sub(subjects.len());
+        let added: Vec<Subject> = missing.by_ref().take(room).collect();
+        if !added.is_empty() {
+            subjects.extend(added);
+            steps.push(Step::Extend(name.clone(), subjects.clone()));
+        }
+    }
+    let taken: BTreeSet<&String> = parts.keys().collect();
+    let name = binding.metadata.name.as_deref().unwrap_or_default();
+    let mut names = (0..).map(|number| part_name(name, number)).filter(|name| !taken.contains(name));
+    let rest: Vec<Subject> = missing.collect();
+    steps.extend(rest.chunks(MAX_SUBJECTS).zip(&mut names).map(|(part, name)| Step::Make(name, part.to_vec())));
+    steps
+}
+
+fn part_name(binding: &str, number: usize) -> String {
+    match number {
+        0 => format!("{PREFIX}{binding}"),
+        number => format!("{PREFIX}{binding}:{number}"),
+    }
+}
+
+/// Whether a RoleBinding is one of this very OrgRoleBinding, and of its role. It may have had another of the same name.
+fn is_of(role_binding: &RoleBinding, binding: &OrgRoleBinding) -> bool {
+    let role = &role_binding.role_ref;
+    let wanted = &binding.role_ref;
+    owner(role_binding).is_some_and(|owner| Some(&owner.uid) == binding.metadata.uid.as_ref())
+        && (role.kind.as_str(), role.name.as_str()) == (wanted.kind.as_str(), wanted.name.as_str())
+}
+
+fn owner(role_binding: &RoleBinding) -> Option<&OwnerReference> {
+    let is_ours = |owner: &&OwnerReference| {
+        owner.kind == OrgRoleBinding::KIND && owner.api_version == OrgRoleBinding::API_VERSION
+    };
+    role_binding.metadata.owner_references.iter().flatten().find(is_ours)
+}
+
+fn key(subject: &Subject) -> (&str, &str, Option<&str>) {
+    (subject.kind.as_str(), subject.name.as_str(), subject.namespace.as_deref())
+}
+
+#[cfg(test)]
+mod tests;
