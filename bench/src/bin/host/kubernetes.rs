@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bailiwick_test_host::{Cluster, Etcd};
+use bailiwick_test_host::{Cluster, Daemon, Etcd};
 use tokio::time::sleep;
 
 use crate::client::Client;
@@ -44,7 +44,7 @@ impl Kubernetes {
         let etcd = self.0.etcd().member(0).pid();
         let all = [
             ("kube-apiserver", self.0.apiserver().pid()),
-            ("kube-controller-manager", self.0.controller_manager().and_then(|daemon| daemon.pid())),
+            ("kube-controller-manager", self.0.controller_manager().and_then(Daemon::pid)),
             ("etcd", etcd),
         ];
         all.into_iter().filter_map(|(name, id)| Some((name, id?))).collect()
