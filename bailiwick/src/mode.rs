@@ -56,6 +56,8 @@ pub(crate) struct Api {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     /// Who knows of groups that authentication does not find.
     pub(crate) memberships: Arc<dyn Memberships>,
+    /// Who says what organizations give, for a cluster that asks.
+    pub(crate) access_webhook: Option<Arc<dyn Authorizer>>,
     /// What the mode adds to it.
     pub(crate) health: Health,
     /// How others verify tokens that are issued here, if any are.

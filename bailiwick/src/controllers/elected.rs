@@ -42,7 +42,7 @@ async fn lead(server: Arc<Server>, cluster: Client) {
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.
-async fn account(cluster: &Client) -> User {
+pub(crate) async fn account(cluster: &Client) -> User {
     let reviews: Api<SelfSubjectReview> = Api::all(cluster.clone());
     loop {
         match reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await {
