@@ -10,7 +10,9 @@ mod org_role_binding;
 mod organization;
 mod organization_view;
 mod owner;
+mod requester;
 mod resource_catalog_claim;
+mod service_account;
 mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
@@ -21,8 +23,10 @@ pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
+pub use requester::Requester;
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
 };
+pub use service_account::{NotServiceAccount, ServiceAccountRef};
 pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};

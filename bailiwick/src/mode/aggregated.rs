@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use bailiwick_apiserver::{
     AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, Endpoints, Health,
-    WebhookCallers,
+    HostApi, WebhookCallers,
 };
 use bailiwick_registry::{
-    AuthorizerChain, Directory, GroupsCount, OrganizationRules, ProjectAccess, Registry, RemoteNamespaceLifecycle,
-    follow_bindings, follow_organizations, kinds,
+    AuthorizerChain, Directory, GroupsCount, Host, OrganizationRules, ProjectAccess, Registry,
+    RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
+use crate::acting::ClusterHost;
 use crate::controllers::elected::account;
 use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
     let Aggregated { cluster, flags, .. } = aggregated;
+    let _host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
     let options = AccessReviewOptions {
         allowed_for: flags.authorization_webhook_cache_authorized_ttl,
         refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
@@ -46,7 +48,15 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     believe(parts, aggregated).await;
     let health =
         Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);
-    Ok(Api { registry, authorizer, memberships: directory, access_webhook: Some(access), health, openid: None })
+    Ok(Api {
+        registry,
+        authorizer,
+        memberships: directory,
+        access_webhook: Some(access),
+        own_host: None,
+        health,
+        openid: None,
+    })
 }
 
 /// Believes whom the cluster believes, from now on.
