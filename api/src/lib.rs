@@ -13,10 +13,12 @@ mod org_role_binding;
 mod organization;
 mod organization_view;
 mod owner;
+mod requester;
 mod resource_catalog;
 mod resource_catalog_claim;
 mod resource_catalog_copy;
 mod resource_catalog_entry;
+mod service_account;
 mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
@@ -30,6 +32,7 @@ pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
+pub use requester::Requester;
 pub use resource_catalog::{
     AcceptancePolicy, AcceptanceRule, ResourceCatalog, ResourceCatalogEntries, ResourceCatalogInfo,
     ResourceCatalogSpec, ResourceCatalogStatus,
@@ -44,4 +47,5 @@ pub use resource_catalog_entry::{
     ResourceCatalogEntry, ResourceCatalogEntrySpec, ResourceCatalogEntryStatus, ResourceListSpec, ResourceListStatus,
     Satisfier,
 };
+pub use service_account::{NotServiceAccount, ServiceAccountRef};
 pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};
