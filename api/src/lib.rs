@@ -21,7 +21,7 @@ mod resource_catalog_entry;
 mod service_account;
 mod well_known;
 
-pub use condition::{Condition, ConditionStatus};
+pub use condition::{Condition, ConditionStatus, put_condition};
 pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};
 pub use group::Group;
 pub use kind::TypeMeta;

@@ -131,6 +131,8 @@ kind!(ResourceCatalogEntries, "catalog.bailiwick.dev", "v1alpha1", "", ClusterRe
 // === impl ResourceCatalog ===
 
 impl ResourceCatalog {
+    /// The condition that says whether the catalog selects anything.
+    pub const READY: &'static str = "Ready";
     /// How many entries the status holds at most.
     pub const MAX_ENTRIES: usize = 1_000;
     /// The verb that whoever claims from a catalog needs on it, in the claim's namespace.

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
 use crate::kind::{TypeMeta, kind};
+use crate::requester::Requester;
 use crate::resource_catalog_entry::PinnedAccount;
+use crate::service_account::ServiceAccountRef;
 
 /// ResourceCatalogClaim asks for the resources of a catalog's entry in its own namespace. They are made there as a service
 /// account of the namespace, and so never more than that account may make.
@@ -113,6 +115,9 @@ pub struct ResourceCatalogClaimStatus {
     /// until the spec is written again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<PinnedAccount>,
+    /// Who last wrote what the claim asks for: what they have lost the right to is not done any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requester: Option<Requester>,
 }
 
 /// A resource that could not be made.
@@ -154,8 +159,6 @@ impl ResourceCatalogClaim {
     pub const SYNCED: &'static str = "Synced";
     /// What keeps a claim until its resources have been let go that are to stay.
     pub const ORPHAN_FINALIZER: &'static str = "catalog.bailiwick.dev/orphan-resources";
-    /// The service account if none is named.
-    pub const DEFAULT_ACCOUNT: &'static str = "default";
 
     /// Who owns the fields of its resources: no other claim is called so.
     pub fn field_manager(&self) -> String {
@@ -168,6 +171,6 @@ impl ResourceCatalogClaim {
 impl ResourceCatalogClaimSpec {
     /// The service account as which the resources are made.
     pub fn account(&self) -> &str {
-        self.service_account_name.as_deref().unwrap_or(ResourceCatalogClaim::DEFAULT_ACCOUNT)
+        self.service_account_name.as_deref().unwrap_or(ServiceAccountRef::DEFAULT)
     }
 }

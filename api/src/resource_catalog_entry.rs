@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::condition::Condition;
 use crate::kind::{TypeMeta, kind};
+use crate::requester::Requester;
 
 /// ResourceCatalogEntry publishes resources. It is in each ResourceCatalog that selects its labels and accepts it. Whoever
 /// writes one needs to be able to get everything that it exposes.
@@ -116,6 +117,9 @@ pub struct ResourceCatalogEntryStatus {
     /// The service account as which exposed resources are read. One that takes its place under the same name reads nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<PinnedAccount>,
+    /// Who published it as it is: they are asked for the right to publish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requester: Option<Requester>,
 }
 
 /// Why a catalog does not accept an entry.
@@ -186,6 +190,10 @@ impl ResourceCatalogEntry {
     pub const ACCEPTED: &'static str = "Accepted";
     /// The condition that says whether everything that the entry exposes was found.
     pub const RESOURCES_RESOLVED: &'static str = "ResourcesResolved";
+    /// Why an entry is in no catalog if none selects it.
+    pub const NOT_SELECTED: &'static str = "NotSelected";
+    /// The same, for people.
+    pub const NOT_SELECTED_MESSAGE: &'static str = "no catalog selects the labels of the entry";
 
     /// Whether it was accepted, as it is now, into this catalog.
     pub fn is_in(&self, catalog: &str) -> bool {
