@@ -1,5 +1,7 @@
 //! What can be reached below an object, other than its status: `organizations/acme/groups`.
 
+use std::num::NonZeroUsize;
+
 use async_trait::async_trait;
 use bailiwick_machinery::{GroupResource, GroupVersion, Object};
 
@@ -89,6 +91,17 @@ pub struct SubresourceCall<'c> {
     pub namespace: &'c str,
     /// The name of the parent.
     pub name: &'c str,
+    /// Which part of it is asked for, of what can be read part by part.
+    pub page: Page<'c>,
+}
+
+/// A part of something long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page<'p> {
+    /// Not more than so many.
+    pub limit: Option<NonZeroUsize>,
+    /// Behind this: what an earlier part ended with.
+    pub after: Option<&'p str>,
 }
 
 /// What came with the request.
