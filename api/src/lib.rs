@@ -5,17 +5,21 @@
 mod condition;
 mod group;
 mod kind;
+mod local_resource_quota_allocation;
 mod org_group;
 mod org_role_binding;
 mod organization;
 mod organization_view;
 mod owner;
+pub mod quota;
 mod resource_catalog_claim;
+mod resource_quota_allocation;
 mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
 pub use group::Group;
 pub use kind::TypeMeta;
+pub use local_resource_quota_allocation::LocalResourceQuotaAllocation;
 pub use org_group::{OrgGroup, OrgGroupName, OrgGroupStatus, group_of_user};
 pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
@@ -24,5 +28,9 @@ pub use owner::{OWNER_LABEL, Owner};
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
+};
+pub use resource_quota_allocation::{
+    AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
+    ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
 pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};
