@@ -12,8 +12,10 @@ mod organization;
 mod organization_view;
 mod owner;
 pub mod quota;
+mod requester;
 mod resource_catalog_claim;
 mod resource_quota_allocation;
+mod service_account;
 mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
@@ -25,6 +27,7 @@ pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
+pub use requester::Requester;
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
@@ -33,4 +36,5 @@ pub use resource_quota_allocation::{
     AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
     ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
+pub use service_account::{NotServiceAccount, ServiceAccountRef};
 pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};
