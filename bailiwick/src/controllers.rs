@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    Clients, GarbageCollector, NamespaceController, OrganizationController, RootCertificatePublisher,
+    Clients, GarbageCollector, NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher,
     ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
@@ -48,6 +48,10 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     if flags.runs(ControllerName::Organization) {
         let account = account("organization-controller");
         run(OrganizationController::new(account.clone(), account, now).run(), stopped);
+    }
+    if flags.runs(ControllerName::Quota) {
+        let account = account("quota-controller");
+        run(QuotaController::new(account.clone(), account).run(), stopped);
     }
 }
 

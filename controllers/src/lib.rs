@@ -16,6 +16,7 @@ mod namespace_controller;
 mod organization_controller;
 mod place;
 mod queue;
+mod quota_controller;
 mod root_certificate_publisher;
 mod served_kinds;
 mod service_account_controller;
@@ -26,6 +27,7 @@ pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};
 pub use namespace_controller::NamespaceController;
 pub use organization_controller::OrganizationController;
+pub use quota_controller::QuotaController;
 pub use root_certificate_publisher::RootCertificatePublisher;
 pub use service_account_controller::ServiceAccountController;
 

@@ -2,12 +2,15 @@
 
 mod group;
 mod host;
+mod local_resource_quota_allocation;
 mod name;
 mod org_group;
 mod org_role_binding;
 mod organization;
 mod people;
+mod quota_review;
 mod resource_catalog_claim;
+mod resource_quota_allocation;
 mod review;
 mod roles;
 mod token_request;
@@ -27,9 +30,18 @@ pub use token_request::{TokenIssueError, TokenIssuer};
 
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
-    [group::kind(), organization::kind(), org_group::kind(), org_role_binding::kind(), resource_catalog_claim::kind()]
-        .into_iter()
-        .collect()
+    [
+        group::kind(),
+        organization::kind(),
+        org_group::kind(),
+        org_role_binding::kind(),
+        resource_catalog_claim::kind(),
+        resource_quota_allocation::kind(),
+        local_resource_quota_allocation::kind(),
+        quota_review::kind(),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// Kubernetes' own kinds, for a server that has no cluster beside it.

@@ -1,7 +1,9 @@
 //! What lies below an object, other than its status.
 
 use bailiwick_machinery::{GroupResource, Status};
-use bailiwick_registry::{Ctx, Deleted, ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb};
+use bailiwick_registry::{
+    Ctx, Deleted, Page, ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb,
+};
 use http::StatusCode;
 
 use super::{Answer, Call, refuse, with_warnings};
@@ -84,6 +86,16 @@ impl<'c> Call<'c> {
             group_version: &kind.version().group_version,
             namespace: self.namespace().unwrap_or_default(),
             name: self.name(),
+            page: self.page(),
+        }
+    }
+
+    /// Which part of what is below an object is asked for. What is no number is no limit.
+    fn page(&self) -> Page<'c> {
+        let query = self.request.query();
+        Page {
+            limit: query.first("limit").and_then(|limit| limit.parse().ok()),
+            after: query.first("continue").filter(|after| !after.is_empty()),
         }
     }
 

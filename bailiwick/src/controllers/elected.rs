@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_apiserver::{InProcess, Server};
-use bailiwick_controllers::{Clients, LeaderElection, LeaderElectionOptions, OrganizationController};
+use bailiwick_controllers::{Clients, LeaderElection, LeaderElectionOptions, OrganizationController, QuotaController};
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
@@ -40,7 +40,8 @@ async fn lead(server: Arc<Server>, cluster: Client) {
     let account = account(&cluster).await;
     let own = Client::new(InProcess::new(server, account.clone()), "default");
     let _acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
-    OrganizationController::new(own, cluster, now).with_role_bindings(account.name).run().await;
+    let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
+    tokio::join!(organizations.run(), QuotaController::new(own, cluster).run());
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use bailiwick_apiserver::{
-    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, Endpoints, Health,
-    HostApi,
+    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterQuotas, ClusterRoles,
+    Endpoints, Health, HostApi,
 };
 use bailiwick_registry::{
-    Directory, GroupsCount, Host, OrganizationRules, Registry, RemoteNamespaceLifecycle, follow_organizations, kinds,
+    Allocations, Directory, GroupsCount, Host, OrganizationRules, Registry, RemoteNamespaceLifecycle,
+    follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
@@ -35,11 +36,19 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
     let registry = registry.until(parts.closing.clone()).with_projects(namespaces.clone()).with_admission(rules);
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
-    let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
+    let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
+    let (quotas, following) = ClusterQuotas::new(cluster.own.clone());
+    tokio::spawn(following);
+    let allocations = Allocations::new(authorizer.clone(), Some(Arc::new(quotas.clone())));
+    let registry = Arc::new(registry.with_allocations(&allocations).map_err(HandlerError::Furnish)?);
+    allocations.open(&registry).map_err(HandlerError::Furnish)?;
+    registry.spawn(allocations.keep(registry.clone()));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     believe(parts, aggregated).await;
-    let health =
-        Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);
+    let health = Health::new()
+        .with("informer-sync", Endpoints::Ready, namespaces)
+        .with("quotas-sync", Endpoints::Ready, quotas)
+        .with("roles-sync", Endpoints::Ready, roles);
     Ok(Api { registry, authorizer, memberships: directory, own_host: None, health, openid: None })
 }
 

@@ -6,7 +6,8 @@ use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    Directory, GroupsCount, Host, OrganizationRules, Registry, definitions, follow_organizations, follow_projects,
+    Allocations, Directory, GroupsCount, Host, OrganizationRules, Registry, definitions, follow_organizations,
+    follow_projects,
 };
 
 use super::{Api, chain};
@@ -27,6 +28,7 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let host = kinds::with_tokens(kinds::host()?, &issuer)?;
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
+    let allocations = Allocations::new(authorizer.clone(), None);
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
@@ -36,8 +38,12 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
-            .with_admission(QuotaEnforcement::new()?),
+            .with_admission(QuotaEnforcement::new()?)
+            .with_allocations(&allocations)
+            .map_err(HandlerError::Furnish)?,
     );
+    allocations.open(&registry).map_err(HandlerError::Furnish)?;
+    registry.spawn(allocations.keep(registry.clone()));
     accounts.tokens.look_in(&registry);
     definitions::follow(&registry).await.map_err(HandlerError::Furnish)?;
     follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;

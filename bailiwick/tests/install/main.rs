@@ -12,5 +12,6 @@ mod printed;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
+mod quotas;
 mod rights;
 mod world;

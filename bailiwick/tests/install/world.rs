@@ -55,11 +55,16 @@ impl World {
 
     /// Starts the server, with nothing left from before but what is in etcd.
     pub(crate) fn spawn(&self) -> Starting {
+        self.spawn_on(self.port.number())
+    }
+
+    /// The same on another port, which kube-apiserver does not know.
+    pub(crate) fn spawn_on(&self, port: u16) -> Starting {
         let data = folder();
         let mut command = program(data.path(), &["serve", "--service=bailiwick-system/bailiwick"]);
         command.arg(format!("--kubeconfig={}", self.kubeconfig.display()));
         command.arg(format!("--etcd-servers={}", self.cluster.etcd().endpoints().join(",")));
-        command.arg(format!("--secure-port={}", self.port.number()));
+        command.arg(format!("--secure-port={port}"));
         command.args([
             "--authorization-webhook-cache-authorized-ttl=1s",
             "--authorization-webhook-cache-unauthorized-ttl=1s",

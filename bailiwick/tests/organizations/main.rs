@@ -15,5 +15,6 @@ mod people;
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
 mod races;
+#[allow(dead_code, reason = "it is shared with tests of other kinds")]
 mod site;
 mod status;

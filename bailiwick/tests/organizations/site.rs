@@ -5,7 +5,7 @@ use http::{HeaderValue, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{Answer, Client, Endpoint, JSON, MERGE_PATCH, request};
+use crate::client::{Answer, Client, Endpoint, Events, JSON, MERGE_PATCH, request};
 use crate::process::{Server, folder};
 
 pub(crate) const API: &str = "/apis/org.bailiwick.dev/v1alpha1";
@@ -110,6 +110,11 @@ impl Person {
             }
         }
         self.client.send(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Follows objects, as the administrator of the server.
+    pub(crate) async fn watch(&self, path: &str) -> Events {
+        self.client.watch(path).await.unwrap()
     }
 
     /// The groups that the server takes them to be in.
