@@ -170,8 +170,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
             None
         }
         Some(cluster) => flags.host.runs(ControllerName::Organization).then(|| {
-            let service = flags.listen.service.as_ref();
-            let namespace = service.map_or(cluster.own.default_namespace(), |service| &service.namespace);
+            let namespace = flags.listen.service.as_ref().map(|service| service.namespace.clone());
             controllers::elected::start(handler.server(), cluster.own.clone(), namespace, stop.stopped.clone())
         }),
     };

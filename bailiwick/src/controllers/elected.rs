@@ -22,22 +22,34 @@ use crate::acting::ClusterHost;
 /// After which time the cluster is asked again who we are.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Competes for the Lease in this namespace, and runs the controllers while it is held. Ends some time after `stopped`, when
-/// the Lease was given back.
+/// What a service account is called among users, before its namespace.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// Competes for the Lease, and runs the controllers while it is held. Ends some time after `stopped`, when the Lease was given
+/// back. The Lease is in the namespace of the Service, if one is named, or else of our account, where it has the right to it.
 pub(crate) fn start(
     server: &Arc<Server>,
     cluster: Client,
-    namespace: &str,
+    namespace: Option<String>,
     stopped: CancellationToken,
 ) -> JoinHandle<()> {
     let (server, identity) = (server.clone(), identity());
-    let options = LeaderElectionOptions::default();
-    let election = LeaderElection::new(cluster.clone(), namespace, CONTROLLERS_LEASE, &identity, options);
-    tokio::spawn(async move { election.run(stopped, || lead(server.clone(), cluster.clone())).await })
+    tokio::spawn(async move {
+        let Some(account) = stopped.run_until_cancelled(account(&cluster)).await else { return };
+        let namespace = namespace.or_else(|| home(&account.name).map(str::to_owned));
+        let namespace = namespace.unwrap_or_else(|| cluster.default_namespace().to_owned());
+        let options = LeaderElectionOptions::default();
+        let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
+        election.run(stopped, || lead(server.clone(), cluster.clone(), account.clone())).await;
+    })
 }
 
-async fn lead(server: Arc<Server>, cluster: Client) {
-    let account = account(&cluster).await;
+/// The namespace of a service account.
+fn home(user: &str) -> Option<&str> {
+    user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':').map(|(namespace, _)| namespace)
+}
+
+async fn lead(server: Arc<Server>, cluster: Client, account: User) {
     let own = Client::new(InProcess::new(server, account.clone()), "default");
     let _acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
     let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
@@ -45,7 +57,7 @@ async fn lead(server: Arc<Server>, cluster: Client) {
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.
-async fn account(cluster: &Client) -> User {
+pub(crate) async fn account(cluster: &Client) -> User {
     let reviews: Api<SelfSubjectReview> = Api::all(cluster.clone());
     loop {
         match reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await {

@@ -22,8 +22,12 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let rbac = || Rbac::new(roles.clone());
     let directory = Arc::new(Directory::new(GroupsCount::Yes));
     let authorizer = chain(&parts.always_allow, rbac(), &directory);
-    let reviewers =
-        Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
+    let reviewers = Reviewers {
+        authorizer: authorizer.clone(),
+        rules: Arc::new(rbac()),
+        tokens: parts.authentication.clone(),
+        memberships: directory.clone(),
+    };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
     let host = kinds::with_tokens(kinds::host()?, &issuer)?;
     let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
@@ -55,5 +59,13 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     let openid = Some(accounts.documents(&parts.url));
-    Ok(Api { registry, authorizer, memberships: directory, own_host: Some(own_host), health: Health::new(), openid })
+    Ok(Api {
+        registry,
+        authorizer,
+        memberships: directory,
+        access_webhook: None,
+        own_host: Some(own_host),
+        health: Health::new(),
+        openid,
+    })
 }

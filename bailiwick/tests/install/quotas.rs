@@ -164,7 +164,8 @@ fn thousandths(quota: &ResourceQuota) -> u64 {
 async fn two_replicas_never_pass_the_cap() {
     let world = World::start().await;
     let ports = [Port::reserve().unwrap(), Port::reserve().unwrap()];
-    let mut servers: Vec<_> = ports.iter().map(|port| world.spawn_on(port.number())).collect();
+    let mut servers: Vec<_> =
+        ports.iter().map(|port| world.spawn_with(&[&format!("--secure-port={}", port.number())])).collect();
     let relaying = tokio::spawn(relay(world.port.number(), ports.iter().map(Port::number).collect()));
     let admin = world.admin();
     done(admin, "wait --for=condition=Available apiservice/v1alpha1.quota.bailiwick.dev --timeout=60s").await;

@@ -15,6 +15,4 @@ mod owners;
 mod process;
 mod projection;
 mod races;
-#[path = "../organizations/site.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
