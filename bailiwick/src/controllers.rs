@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
     CatalogController, ClaimController, Clients, GarbageCollector, NamespaceController, OrganizationController,
-    RootCertificatePublisher, ServiceAccountController,
+    QuotaController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -54,6 +54,10 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     }
     if flags.runs(ControllerName::CatalogClaim) {
         run(ClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
+    }
+    if flags.runs(ControllerName::Quota) {
+        let account = account("quota-controller");
+        run(QuotaController::new(account.clone(), account).run(), stopped);
     }
 }
 

@@ -19,6 +19,7 @@ mod namespace_controller;
 mod organization_controller;
 mod place;
 mod queue;
+mod quota_controller;
 mod rights;
 mod root_certificate_publisher;
 mod served_kinds;
@@ -32,6 +33,7 @@ pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};
 pub use namespace_controller::NamespaceController;
 pub use organization_controller::OrganizationController;
+pub use quota_controller::QuotaController;
 pub use root_certificate_publisher::RootCertificatePublisher;
 pub use service_account_controller::ServiceAccountController;
 
