@@ -38,6 +38,11 @@ impl Announcer {
         self.publish(EventType::Warning, about, action, reason, note).await;
     }
 
+    /// Tells what has been done.
+    pub(crate) async fn tell(&self, about: &ObjectReference, action: &str, reason: &str, note: &str) {
+        self.publish(EventType::Normal, about, action, reason, note).await;
+    }
+
     async fn publish(&self, type_: EventType, about: &ObjectReference, action: &str, reason: &str, note: &str) {
         let (reason, action, note) = (reason.to_owned(), action.to_owned(), Some(shortened(note)));
         let event = Event { type_, reason, note, action, secondary: None };
