@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogController, ClaimController, Clients, GarbageCollector, NamespaceController, OrganizationController,
+    CatalogClaimController, CatalogController, Clients, GarbageCollector, NamespaceController, OrganizationController,
     QuotaController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
@@ -53,7 +53,7 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
         run(CatalogController::new(acting("catalog-controller"), now).run(), stopped);
     }
     if flags.runs(ControllerName::CatalogClaim) {
-        run(ClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
+        run(CatalogClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
     }
     if flags.runs(ControllerName::Quota) {
         let account = account("quota-controller");

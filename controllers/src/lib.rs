@@ -6,8 +6,8 @@
 use kube::api::{PatchParams, PostParams};
 
 mod announce;
+mod catalog_claim_controller;
 mod catalog_controller;
-mod claim_controller;
 mod conditions;
 mod follow;
 mod garbage_collector;
@@ -26,8 +26,8 @@ mod served_kinds;
 mod service_account_controller;
 mod status;
 
+pub use catalog_claim_controller::CatalogClaimController;
 pub use catalog_controller::{Accept, Acceptance, Candidate, CannotTell, CatalogController, Policies};
-pub use claim_controller::ClaimController;
 pub use garbage_collector::GarbageCollector;
 pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogController, ClaimController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
+    CatalogClaimController, CatalogController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
     QuotaController,
 };
 use bailiwick_registry::User;
@@ -59,7 +59,7 @@ async fn lead(server: Arc<Server>, cluster: Client, account: User, flags: HostFl
     let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
     let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
     let catalogs = CatalogController::new(acting.clone(), now);
-    let claims = ClaimController::new(acting, now);
+    let claims = CatalogClaimController::new(acting, now);
     let quotas = QuotaController::new(own, cluster);
     tokio::join!(
         when(flags.runs(ControllerName::Organization), organizations.run()),
