@@ -3,6 +3,7 @@
 //! Each kind is a plain struct that serde reads and writes, that schemars describes, and that works with `kube::Api`.
 
 mod condition;
+mod field_path;
 mod group;
 mod kind;
 mod org_group;
@@ -14,6 +15,7 @@ mod resource_catalog_claim;
 mod well_known;
 
 pub use condition::{Condition, ConditionStatus};
+pub use field_path::{FieldPath, FieldPathError, MAX_FIELD_PATH, SetError, Step};
 pub use group::Group;
 pub use kind::TypeMeta;
 pub use org_group::{OrgGroup, OrgGroupName, OrgGroupStatus, group_of_user};
