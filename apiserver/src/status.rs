@@ -54,6 +54,7 @@ pub(crate) fn of(error: &Error) -> Status {
         Error::Unreadable { resource, name, .. } => {
             Status::internal(&format!("what is stored for {resource} \"{name}\" cannot be read"))
         }
+        Error::HostUnknown { .. } => Status::new(Reason::ServiceUnavailable, error.to_string()).retry_after(1),
         Error::Failed { .. } | Error::NamespaceUnknown { .. } => Status::internal(&error.to_string()),
         Error::Storage { operation, resource, source } => of_storage(operation, resource, source),
     }

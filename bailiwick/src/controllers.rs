@@ -6,12 +6,14 @@ use std::time::SystemTime;
 
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    GarbageCollector, NamespaceController, OrganizationController, RootCertificatePublisher, ServiceAccountController,
+    Clients, GarbageCollector, NamespaceController, OrganizationController, RootCertificatePublisher,
+    ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+use crate::acting::ActInProcess;
 use crate::flags::{ControllerName, HostFlags};
 
 pub(crate) mod elected;
@@ -24,6 +26,11 @@ const READER: &str = "system:kube-controller-manager";
 pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String, stopped: &CancellationToken) {
     let client = |user: User| Client::new(InProcess::new(server.clone(), user), "default");
     let account = |name: &str| client(service_account(name));
+    let _acting = |name: &str| Clients {
+        own: account(name),
+        host: account(name),
+        act_as: Arc::new(ActInProcess(server.clone())),
+    };
     let reader = || client(user(READER.to_owned(), Vec::new()));
     if flags.runs(ControllerName::GarbageCollector) {
         run(GarbageCollector::new(account("generic-garbage-collector")).run(), stopped);
@@ -49,7 +56,7 @@ fn run(controller: impl Future<Output = ()> + Send + 'static, stopped: &Cancella
 }
 
 /// A service account of `kube-system`, where those of Kubernetes' controllers are.
-fn service_account(name: &str) -> User {
+pub(crate) fn service_account(name: &str) -> User {
     let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system"].map(str::to_owned);
     user(format!("system:serviceaccount:kube-system:{name}"), groups.to_vec())
 }

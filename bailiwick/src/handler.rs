@@ -64,7 +64,7 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let Api { registry, authorizer, memberships, health, openid } = parts.mode.api(&parts).await?;
+    let Api { registry, authorizer, memberships, own_host, health, openid } = parts.mode.api(&parts).await?;
     let health = health.with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -93,7 +93,11 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
     if let Some(documents) = openid {
         server = server.with_openid(documents);
     }
-    Ok(Frontend::new(Arc::new(server), parts.authentication))
+    let server = Arc::new(server);
+    if let Some(own_host) = own_host {
+        own_host.is(&server);
+    }
+    Ok(Frontend::new(server, parts.authentication))
 }
 
 fn limits(flags: LimitFlags) -> LimitOptions {

@@ -2,6 +2,7 @@
 //!
 //! What the program does is in its library crates. Here is only what a person who starts it has to do with.
 
+mod acting;
 mod audit;
 mod authentication;
 mod certificates;

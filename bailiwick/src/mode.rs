@@ -14,6 +14,7 @@ use bailiwick_registry::{
     AdministratorsOnly, AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, Directory, Memberships, Registry,
 };
 
+use crate::acting::OwnHost;
 use crate::cluster::{Cluster, ClusterError};
 use crate::flags::{self, NoCluster, ServeFlags};
 use crate::handler::{HandlerError, Parts};
@@ -56,6 +57,8 @@ pub(crate) struct Api {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     /// Who knows of groups that authentication does not find.
     pub(crate) memberships: Arc<dyn Memberships>,
+    /// Who must know the server, once it is there, to ask it what a write depends on.
+    pub(crate) own_host: Option<OwnHost>,
     /// What the mode adds to it.
     pub(crate) health: Health,
     /// How others verify tokens that are issued here, if any are.

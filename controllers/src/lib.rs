@@ -5,17 +5,24 @@
 
 use kube::api::{PatchParams, PostParams};
 
+mod announce;
+mod conditions;
+mod follow;
 mod garbage_collector;
+mod host;
 mod in_each_namespace;
 mod leader_election;
 mod namespace_controller;
 mod organization_controller;
+mod place;
 mod queue;
 mod root_certificate_publisher;
 mod served_kinds;
 mod service_account_controller;
+mod status;
 
 pub use garbage_collector::GarbageCollector;
+pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};
 pub use namespace_controller::NamespaceController;
 pub use organization_controller::OrganizationController;

@@ -18,7 +18,11 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::announce::Announcer;
+use crate::follow::everything;
+use crate::place::Place;
 use crate::queue::Queue;
+use crate::status::StatusError;
 
 mod announce;
 mod carry_out;
@@ -29,11 +33,9 @@ mod parts;
 mod status;
 mod verdict;
 
-use announce::Announcer;
 use carry_out::{CarriedOut, RoleBindings};
-use follow::{derived_only, everything};
-use index::{Index, Place, Work};
-use status::StatusError;
+use follow::derived_only;
+use index::{Index, Work};
 
 const WORKERS: usize = 4;
 /// Whom the fields belong to that are set here.
@@ -92,7 +94,7 @@ impl OrganizationController {
             own: own.clone(),
             now,
             role_bindings,
-            announcer: Announcer::new(host.clone()),
+            announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             index: Mutex::default(),
             queue: Queue::new(),
             unseen: watch::Sender::new(kinds),
@@ -168,7 +170,7 @@ impl Shared {
         let CarriedOut { names, trouble } = carried_out;
         if let Some((binding, verdict)) = state.binding.as_ref().zip(trouble.as_ref().or(state.verdict.as_ref())) {
             status::write_binding(&self.own, binding, verdict, names, (self.now)()).await?;
-            self.announcer.tell(binding, verdict).await;
+            announce::tell(&self.announcer, binding, verdict).await;
         }
         trouble.map_or(Ok(()), |trouble| Err(failed(trouble.message)))
     }

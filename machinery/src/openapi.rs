@@ -15,6 +15,7 @@ mod meta;
 mod names;
 mod parameters;
 mod routes;
+mod told;
 mod v2;
 mod v3;
 
@@ -23,6 +24,7 @@ use crate::metadata::Scope;
 use crate::schema::Schema;
 
 pub use names::root;
+pub use told::{HostSchema, Step};
 pub use v2::document as v2;
 pub use v3::document as v3;
 

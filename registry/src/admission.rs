@@ -10,6 +10,7 @@ use bailiwick_storage::{self as storage, At, Key, Revision, Store, Txn};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::registry::Registry;
+use crate::requester;
 use crate::served_kind::ServedKind;
 use crate::turns::Turn;
 use crate::update::Part;
@@ -18,6 +19,19 @@ use crate::write::{MAX_ATTEMPTS, contended};
 /// A rule over more than one object.
 #[async_trait]
 pub trait Admission: Send + Sync + 'static {
+    /// Completes an object that is about to be created or, if there is an `old` one, to take its place: what follows from other
+    /// objects, or from who asks. It is validated afterwards, and asked again if others were faster.
+    async fn prepare(
+        &self,
+        _ctx: &Ctx<'_>,
+        _registry: &Registry,
+        _kind: &ServedKind,
+        _object: &mut Object,
+        _old: Option<&Object>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
     /// Lets a write pass, with what has to be true or to be written at the same moment, or refuses it. A dry run asks the
     /// same, and writes nothing.
     async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn>;
@@ -115,6 +129,26 @@ impl Registry {
             }
         }
         Err(Failure::Refused(contended(proposal.kind, proposal.name())))
+    }
+
+    /// Completes an object by its kind's own rules and by those over several objects.
+    pub(crate) async fn prepare(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<()> {
+        let rules = kind.kind().rules();
+        match old {
+            None => rules.prepare_create(ctx, object).await?,
+            Some(old) => rules.prepare_update(ctx, object, old).await?,
+        }
+        requester::stamp(ctx, kind, object, old);
+        for admission in self.admissions() {
+            admission.prepare(ctx, self, kind, object, old).await?;
+        }
+        Ok(())
     }
 
     /// Why a write is refused whose object is invalid: by a rule that comes before validation, or for that.

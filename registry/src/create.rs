@@ -69,7 +69,7 @@ impl Registry {
             let name = random_name(object.metadata().generate_name());
             object.set_metadata_text("name", &name);
         }
-        kind.kind().rules().prepare_create(ctx, &mut object).await?;
+        self.prepare(ctx, kind, &mut object, None).await?;
         if let Err(invalid) = kind.validate(&object) {
             let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest };
             return Err(self.refusal(ctx, &proposal, invalid).await);

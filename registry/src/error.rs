@@ -171,6 +171,12 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The host did not say what a write depends on.
+    #[error("what the request depends on could not be found out: {why}")]
+    HostUnknown {
+        /// What happened.
+        why: String,
+    },
     /// The store failed.
     #[error("{operation} of {resource} failed")]
     Storage {

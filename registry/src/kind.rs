@@ -27,6 +27,7 @@ pub struct Kind {
     status: bool,
     secret_bearing: bool,
     hands_out_rights: bool,
+    stamps_requester: bool,
     /// What is written on its own beside the status.
     parts: Vec<&'static str>,
     versions: Vec<Version>,
@@ -191,6 +192,7 @@ impl Kind {
             status: false,
             secret_bearing: false,
             hands_out_rights: false,
+            stamps_requester: false,
             parts: Vec::new(),
             versions: vec![stored],
             differences: vec![Difference::None],
@@ -264,6 +266,13 @@ impl Kind {
     #[must_use]
     pub fn handing_out_rights(mut self) -> Self {
         self.hands_out_rights = true;
+        self
+    }
+
+    /// With `status.requester`, which says who asked for an object, and which nobody but the server writes.
+    #[must_use]
+    pub fn with_requester(mut self) -> Self {
+        self.stamps_requester = true;
         self
     }
 
@@ -388,6 +397,11 @@ impl Kind {
     /// Whether an object can be replaced by someone who does not say which state of it they have seen.
     pub(crate) fn allows_unconditional_update(&self) -> bool {
         self.habits.unconditional_update
+    }
+
+    /// Whether the status of its objects says who asked for them.
+    pub(crate) fn stamps_requester(&self) -> bool {
+        self.stamps_requester
     }
 
     /// Whether its objects give rights to others.

@@ -14,6 +14,7 @@ mod encoded;
 mod error;
 mod extract;
 mod follow;
+mod host;
 mod kind;
 pub mod kinds;
 mod organizations;
@@ -22,6 +23,7 @@ pub mod rbac;
 mod read;
 mod registry;
 mod remote_namespaces;
+mod requester;
 mod selection;
 mod selector_review;
 mod served_kind;
@@ -44,6 +46,7 @@ pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};
+pub use host::{Host, HostError, HostKind};
 pub use kind::{Kind, KindError, Names, Renamed, SelectableField, Version};
 pub use organizations::{
     AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, Projects, follow_organizations,

@@ -13,6 +13,7 @@ use crate::encoded::Encoded;
 use crate::error::{Error, Result};
 use crate::read::not_found;
 use crate::registry::Registry;
+use crate::requester;
 use crate::served_kind::ServedKind;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, Tracking, Written, contended, modified, to_served, to_stored};
 
@@ -81,7 +82,7 @@ impl Registry {
         let key = kind.key(namespace, name).map_err(|_| not_found(kind, name))?;
         let mut current = self.begin(kind, &key).await?;
         for _ in 0..MAX_ATTEMPTS {
-            let (plan, warnings) = match plan(ctx, kind, &current, update).await {
+            let (plan, warnings) = match self.plan(ctx, kind, &current, update).await {
                 Ok(planned) => planned,
                 Err(error) => match self.newer(kind, &current).await? {
                     Some(newer) => {
@@ -110,6 +111,49 @@ impl Registry {
         Err(contended(kind, name))
     }
 
+    /// Decides what becomes of an object.
+    async fn plan(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        current: &Current,
+        update: Update<'_>,
+    ) -> Result<(Plan, Vec<String>)> {
+        let old = &current.object;
+        let (mut new, mut warnings) = (update.change)(old)?.into_parts();
+        check_version(kind, &mut new, old)?;
+        update.tracking.track(ctx, kind, update.part, Some(old), &mut new);
+        match update.part {
+            Part::Main | Part::Own(_) => keep_status(kind, &mut new, old),
+            Part::Status if kind.host_type().is_some() => keep_content_but_status(&mut new, old),
+            Part::Status => {
+                keep_all_but_status(&mut new, old);
+                requester::keep(kind, &mut new, old);
+            }
+        }
+        keep_system_metadata(&mut new, old);
+        if update.part == Part::Main {
+            self.prepare(ctx, kind, &mut new, Some(old)).await?;
+            if kind.kind().has_generation() && content_differs(kind, &new, old) {
+                new.set_generation(old.metadata().generation() + 1);
+            }
+        }
+        kind.validate_update(update.part, &new, old)?;
+        warnings.extend(finalizer_warnings(&new, Some(old)));
+        warnings.extend(kind.kind().rules().warnings(&new, Some(old)));
+        keep_timestamps(old, &mut new);
+        let stored = to_stored(kind, &new)?;
+        if was_waiting_to_go(&new) && !kind.kind().rules().must_stay(&new) {
+            let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
+            return Ok((Plan::Remove(last), warnings));
+        }
+        let plan = match current.encoded(kind)?.is_stored_as(&stored) {
+            true => Plan::Keep,
+            false => Plan::Store(new, stored),
+        };
+        Ok((plan, warnings))
+    }
+
     async fn carry_out(
         &self,
         ctx: &Ctx<'_>,
@@ -135,40 +179,6 @@ impl Registry {
             }
         }
     }
-}
-
-/// Decides what becomes of an object.
-async fn plan(ctx: &Ctx<'_>, kind: &ServedKind, current: &Current, update: Update<'_>) -> Result<(Plan, Vec<String>)> {
-    let old = &current.object;
-    let (mut new, mut warnings) = (update.change)(old)?.into_parts();
-    check_version(kind, &mut new, old)?;
-    update.tracking.track(ctx, kind, update.part, Some(old), &mut new);
-    match update.part {
-        Part::Main | Part::Own(_) => keep_status(kind, &mut new, old),
-        Part::Status if kind.host_type().is_some() => keep_content_but_status(&mut new, old),
-        Part::Status => keep_all_but_status(&mut new, old),
-    }
-    keep_system_metadata(&mut new, old);
-    if update.part == Part::Main {
-        kind.kind().rules().prepare_update(ctx, &mut new, old).await?;
-        if kind.kind().has_generation() && content_differs(kind, &new, old) {
-            new.set_generation(old.metadata().generation() + 1);
-        }
-    }
-    kind.validate_update(update.part, &new, old)?;
-    warnings.extend(finalizer_warnings(&new, Some(old)));
-    warnings.extend(kind.kind().rules().warnings(&new, Some(old)));
-    keep_timestamps(old, &mut new);
-    let stored = to_stored(kind, &new)?;
-    if was_waiting_to_go(&new) && !kind.kind().rules().must_stay(&new) {
-        let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
-        return Ok((Plan::Remove(last), warnings));
-    }
-    let plan = match current.encoded(kind)?.is_stored_as(&stored) {
-        true => Plan::Keep,
-        false => Plan::Store(new, stored),
-    };
-    Ok((plan, warnings))
 }
 
 /// Refuses a change of another state of the object than the client means. Who means none gets the one there is, if the
@@ -248,7 +258,7 @@ fn keep(new: &mut Object, field: &str, value: Option<&Value>) {
 }
 
 /// Whether anything differs beside metadata and status.
-fn content_differs<'o>(kind: &'o ServedKind, new: &'o Object, old: &'o Object) -> bool {
+pub(crate) fn content_differs<'o>(kind: &'o ServedKind, new: &'o Object, old: &'o Object) -> bool {
     let has_status = kind.kind().has_status();
     let counts = move |name: &str| match name {
         "apiVersion" | "kind" | "metadata" => false,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_apiserver::{InProcess, Server};
-use bailiwick_controllers::{LeaderElection, LeaderElectionOptions, OrganizationController};
+use bailiwick_controllers::{Clients, LeaderElection, LeaderElectionOptions, OrganizationController};
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::now;
+use crate::acting::ClusterHost;
 
 /// After which time the cluster is asked again who we are.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -38,6 +39,7 @@ pub(crate) fn start(
 async fn lead(server: Arc<Server>, cluster: Client) {
     let account = account(&cluster).await;
     let own = Client::new(InProcess::new(server, account.clone()), "default");
+    let _acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
     OrganizationController::new(own, cluster, now).with_role_bindings(account.name).run().await;
 }
 

@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use bailiwick_apiserver::{
     AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, Endpoints, Health,
+    HostApi,
 };
 use bailiwick_registry::{
-    Directory, GroupsCount, OrganizationRules, Registry, RemoteNamespaceLifecycle, follow_organizations, kinds,
+    Directory, GroupsCount, Host, OrganizationRules, Registry, RemoteNamespaceLifecycle, follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
+use crate::acting::ClusterHost;
 use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
     let Aggregated { cluster, flags, .. } = aggregated;
+    let _host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
     let options = AccessReviewOptions {
         allowed_for: flags.authorization_webhook_cache_authorized_ttl,
         refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
@@ -37,7 +40,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     believe(parts, aggregated).await;
     let health =
         Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);
-    Ok(Api { registry, authorizer, memberships: directory, health, openid: None })
+    Ok(Api { registry, authorizer, memberships: directory, own_host: None, health, openid: None })
 }
 
 /// Believes whom the cluster believes, from now on.

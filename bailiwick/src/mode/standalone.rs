@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use bailiwick_apiserver::Health;
+use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    Directory, GroupsCount, OrganizationRules, Registry, definitions, follow_organizations, follow_projects,
+    Directory, GroupsCount, Host, OrganizationRules, Registry, definitions, follow_organizations, follow_projects,
 };
 
 use super::{Api, chain};
+use crate::acting::OwnHost;
 use crate::handler::{HandlerError, Parts};
 use crate::service_accounts::ServiceAccounts;
 
 pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api, HandlerError> {
+    let own_host = OwnHost::default();
+    let _host: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
     let roles = Arc::new(LivePolicy::default());
     let rbac = || Rbac::new(roles.clone());
     let directory = Arc::new(Directory::new(GroupsCount::Yes));
@@ -46,5 +49,5 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     let openid = Some(accounts.documents(&parts.url));
-    Ok(Api { registry, authorizer, memberships: directory, health: Health::new(), openid })
+    Ok(Api { registry, authorizer, memberships: directory, own_host: Some(own_host), health: Health::new(), openid })
 }

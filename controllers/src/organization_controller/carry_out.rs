@@ -9,9 +9,10 @@ use kube::core::Status;
 use kube::{Api, Client};
 
 use super::FIELD_MANAGER;
-use super::index::{BindingState, Place};
+use super::index::BindingState;
 use super::parts::{Step, binding_of, role_binding, steps};
 use super::verdict::Verdict;
+use crate::place::Place;
 
 /// What begins the name of a service account among users.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";

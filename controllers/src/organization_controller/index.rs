@@ -13,14 +13,7 @@ use kube::api::PartialObjectMeta;
 use super::links::Links;
 use super::parts::{binding_of, subject};
 use super::verdict::{self, Verdict};
-
-/// Where an object is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
-    /// Empty if it has none.
-    pub(super) namespace: String,
-    pub(super) name: String,
-}
+use crate::place::Place;
 
 /// What became of an object; it is gone if there is none.
 pub(super) enum Change {

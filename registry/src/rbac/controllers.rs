@@ -56,6 +56,13 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
         ("service-account-controller", vec![rule(&["create"], &[""], &["serviceaccounts"]), events()]),
         ("root-ca-cert-publisher", vec![rule(&["create", "update"], &[""], &["configmaps"]), events()]),
         (
+            "admission-controller",
+            vec![
+                rule(&["get"], &[""], &["namespaces", "serviceaccounts"]),
+                rule(&["get"], &["apiextensions.k8s.io"], &["customresourcedefinitions"]),
+            ],
+        ),
+        (
             "organization-controller",
             vec![
                 rule(&["list", "watch"], &[""], &["namespaces"]),

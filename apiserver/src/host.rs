@@ -1,0 +1,142 @@
+//! What the host says, asked through clients of it: its kinds, their forms, and objects as service accounts see them.
+//!
+//! The host is this server itself, in process, or the cluster that it stands behind. Who it is makes no difference here.
+
+mod documents;
+mod kinds;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bailiwick_api::ServiceAccountRef;
+use bailiwick_machinery::Object;
+use bailiwick_machinery::openapi::HostSchema;
+use bailiwick_registry::{Host, HostError, HostKind};
+use http::Request;
+use kube::Client;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use self::documents::Documents;
+use self::kinds::Kinds;
+
+/// What kube-apiserver says to someone who may not act as someone else.
+const MAY_NOT_IMPERSONATE: &str = "cannot impersonate resource";
+
+/// Who makes clients of the host. `None` while it cannot be reached because the server starts or stops.
+pub trait HostClients: Send + Sync + 'static {
+    /// One that is the server itself.
+    fn own(&self) -> Option<Client>;
+
+    /// One that is a service account.
+    fn acting_as(&self, account: &ServiceAccountRef) -> Option<Client>;
+}
+
+/// The host, asked through its clients.
+pub struct HostApi<C> {
+    clients: C,
+    kinds: Kinds,
+    documents: Documents,
+}
+
+// === impl HostApi ===
+
+impl<C: HostClients> HostApi<C> {
+    /// The host of these clients.
+    pub fn new(clients: C) -> Self {
+        Self { clients, kinds: Kinds::default(), documents: Documents::default() }
+    }
+
+    fn own(&self) -> Result<Client, HostError> {
+        self.clients.own().ok_or_else(out_of_reach)
+    }
+}
+
+#[async_trait]
+impl<C: HostClients> Host for HostApi<C> {
+    async fn kind(&self, api_version: &str, kind: &str) -> Result<Option<HostKind>, HostError> {
+        self.kinds.find(&self.own()?, |served| served.is(api_version, kind)).await
+    }
+
+    async fn resource(&self, word: &str) -> Result<Option<HostKind>, HostError> {
+        self.kinds.find(&self.own()?, |served| served.is_called(word)).await
+    }
+
+    async fn get(
+        &self,
+        account: &ServiceAccountRef,
+        kind: &HostKind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, HostError> {
+        let client = self.clients.acting_as(account).ok_or_else(out_of_reach)?;
+        get(&client, kind, namespace, name).await.map_err(|error| match error {
+            HostError::Forbidden(why) if why.contains(MAY_NOT_IMPERSONATE) => {
+                HostError::NotActing { account: account.clone(), why }
+            }
+            error => error,
+        })
+    }
+
+    async fn get_own(&self, kind: &HostKind, namespace: &str, name: &str) -> Result<Option<Object>, HostError> {
+        get(&self.own()?, kind, namespace, name).await
+    }
+
+    async fn schema(&self, kind: &HostKind) -> Result<Option<Arc<HostSchema>>, HostError> {
+        self.documents.schema(&self.own()?, kind).await
+    }
+}
+
+async fn get(client: &Client, kind: &HostKind, namespace: &str, name: &str) -> Result<Option<Object>, HostError> {
+    let Some(path) = path(kind, namespace, name) else { return Ok(None) };
+    match read::<Value>(client, &path).await? {
+        Some(Value::Object(fields)) => Ok(Some(Object::new(fields))),
+        Some(_) => Err(HostError::Unavailable(format!("the host's answer to {path} is no object"))),
+        None => Ok(None),
+    }
+}
+
+/// What there is at a path; `None` if there is nothing.
+async fn read<T: DeserializeOwned>(client: &Client, path: &str) -> Result<Option<T>, HostError> {
+    let request = Request::get(path).body(Vec::new());
+    let request = request.map_err(|error| HostError::Unavailable(format!("{path} cannot be asked for: {error}")))?;
+    match client.request(request).await {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(kube::Error::Api(status)) if status.code == 403 => Err(HostError::Forbidden(status.message)),
+        Err(error) => Err(HostError::Unavailable(format!("the host does not answer: {error}"))),
+    }
+}
+
+fn out_of_reach() -> HostError {
+    HostError::Unavailable("the server is starting or stopping".to_owned())
+}
+
+/// Where an object is; `None` if nothing can be there.
+fn path(kind: &HostKind, namespace: &str, name: &str) -> Option<String> {
+    let group = match kind.group.as_str() {
+        "" => format!("/api/{}", kind.version),
+        group => format!("/apis/{group}/{}", kind.version),
+    };
+    let (plural, name) = (&kind.plural, segment(name)?);
+    Some(match kind.namespaced {
+        true => format!("{group}/namespaces/{}/{plural}/{name}", segment(namespace)?),
+        false => format!("{group}/{plural}/{name}"),
+    })
+}
+
+/// A name as a part of a path, which it cannot leave.
+fn segment(name: &str) -> Option<String> {
+    if name.is_empty() || !bailiwick_machinery::name::path_segment(name).is_empty() {
+        return None;
+    }
+    let encode = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    Some(name.bytes().map(encode).collect())
+}
+
+#[cfg(test)]
+mod tests;
