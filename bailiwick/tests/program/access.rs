@@ -83,6 +83,29 @@ async fn tokens_of_service_accounts_end_with_their_accounts() {
     assert!(why.contains("Unauthorized") || why.contains("logged in"), "{why}");
 }
 
+/// `kubectl create token --bound-object-kind`: who removes the Secret ends the token, also if there is another of its name.
+#[tokio::test]
+async fn a_token_ends_with_the_secret_that_it_is_bound_to() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let kubectl = server.kubectl().await;
+    ok(&kubectl, "create namespace shop").await;
+    ok(&kubectl, "create serviceaccount bot -n shop").await;
+    ok(&kubectl, "create secret generic lease -n shop").await;
+    let bound = "create token bot -n shop --bound-object-kind=Secret --bound-object-name=lease";
+    let token = ok(&kubectl, bound).await;
+    let kubeconfig = folder.path().join("bot.kubeconfig");
+    fs::write(&kubeconfig, KUBECONFIG.replace("URL", &server.url).replace("TOKEN", token.trim())).unwrap();
+    let bot = Kubectl::new(&kubeconfig).await.unwrap();
+    assert!(ok(&bot, "auth whoami").await.contains("system:serviceaccount:shop:bot"));
+    ok(&kubectl, "delete secret lease -n shop").await;
+    ok(&kubectl, "create secret generic lease -n shop").await;
+    let why = refused(&bot, "auth whoami").await;
+    assert!(why.contains("Unauthorized") || why.contains("logged in"), "{why}");
+    let missing = refused(&kubectl, &bound.replace("lease", "missing")).await;
+    assert!(missing.contains("secrets \"missing\" not found"), "{missing}");
+}
+
 /// A client as Rust programs have it, and tokens that are signed with RSA, as kubeadm's keys are.
 #[tokio::test]
 async fn a_rust_client_works_with_a_token_that_is_signed_with_rsa() {

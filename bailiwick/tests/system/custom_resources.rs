@@ -1,10 +1,19 @@
 //! Kinds that are defined while the server runs, with kubectl.
 
+use std::pin::Pin;
 use std::time::Duration;
 
+use futures::{Stream, StreamExt};
+use kube::api::{ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
+use kube::runtime::watcher::{Error as WatchError, Event};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, ResourceExt};
 use serde_json::Value;
+use tokio::time::timeout;
 
-use crate::process::{Server, folder};
+use crate::greeter::connect;
+use crate::process::{PATIENCE, Server, folder};
 use crate::turn::turn;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -89,4 +98,62 @@ async fn kubectl_defines_and_uses_a_kind() {
     assert!(kubectl.run(["get", "kettles"]).await.unwrap().success().is_err());
     assert!(!run("api-resources").await.contains("kettles"));
     server.stop().await;
+}
+
+/// An informer follows its kind: it is defined, changed, gone with all its objects, and defined again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_informer_follows_a_definition() {
+    let _turn = turn().await;
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let kubectl = server.kubectl().await;
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("kitchen.example.com", "v1", "Kettle"));
+    let kettles: Api<DynamicObject> = Api::namespaced_with(connect(&server).await, "default", &kind);
+    // Before there is a definition: whoever starts first waits for the other.
+    let mut informer = Informer(Box::pin(watcher(kettles, watcher::Config::default()).default_backoff()));
+    kubectl.apply(DEFINITION).await.unwrap();
+    informer.sees(|event| matches!(event, Event::InitDone)).await;
+    kubectl.apply(&kettle("one", "liters: 2")).await.unwrap();
+    informer.sees(|event| is_there(event, "one")).await;
+
+    kubectl.apply(&DEFINITION.replace("default: red", "default: blue")).await.unwrap();
+    kubectl.apply(&kettle("two", "liters: 2")).await.unwrap();
+    informer.sees(|event| is_there(event, "two")).await;
+
+    kubectl.run(["delete", "crd", "kettles.kitchen.example.com", "--wait=false"]).await.unwrap().success().unwrap();
+    let mut left = vec!["one", "two"];
+    while !left.is_empty() {
+        let gone = informer.sees(|event| matches!(event, Event::Delete(_))).await;
+        let Event::Delete(gone) = gone else { panic!("another event: {gone:?}") };
+        left.retain(|name| *name != gone.name_any());
+    }
+    kubectl.run(["wait", "--for=delete", "crd/kettles.kitchen.example.com"]).await.unwrap().success().unwrap();
+    kubectl.apply(DEFINITION).await.unwrap();
+    kubectl.apply(&kettle("three", "liters: 2")).await.unwrap();
+    informer.sees(|event| is_there(event, "three")).await;
+    server.stop().await;
+}
+
+/// What a client learns of a kind.
+struct Informer(Pin<Box<dyn Stream<Item = Result<Event<DynamicObject>, WatchError>> + Send>>);
+
+// === impl Informer ===
+
+impl Informer {
+    /// Waits for an event. Others, and errors while there is no such kind, are passed over.
+    async fn sees(&mut self, is_it: impl Fn(&Event<DynamicObject>) -> bool) -> Event<DynamicObject> {
+        let seeing = async {
+            loop {
+                match self.0.next().await.expect("a watch that never ends") {
+                    Ok(event) if is_it(&event) => return event,
+                    _ => {}
+                }
+            }
+        };
+        timeout(3 * PATIENCE, seeing).await.expect("an event in time")
+    }
+}
+
+fn is_there(event: &Event<DynamicObject>, name: &str) -> bool {
+    matches!(event, Event::Apply(object) | Event::InitApply(object) if object.name_any() == name)
 }

@@ -251,7 +251,7 @@ async fn install(client: &Client) {
     timeout(PATIENCE, established).await.expect("an established kind").unwrap();
 }
 
-async fn connect(server: &Server) -> Client {
+pub(crate) async fn connect(server: &Server) -> Client {
     let kubeconfig = Kubeconfig::read_from(server.kubeconfig()).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     Client::try_from(config).unwrap()

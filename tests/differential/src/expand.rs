@@ -17,9 +17,9 @@ use std::collections::HashMap;
 
 use crate::error::Error;
 
-const CATALOG: &str = "/apis/catalog.bailiwick.dev/v1alpha1";
+const SAMPLES: &str = "/apis/samples.example.com/v1alpha1";
 const ORG: &str = "/apis/org.bailiwick.dev/v1alpha1";
-const CLAIM_TYPE: &str = r#""apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogClaim""#;
+const CLAIM_TYPE: &str = r#""apiVersion": "samples.example.com/v1alpha1", "kind": "Claim""#;
 const GROUP_TYPE: &str = r#""apiVersion": "org.bailiwick.dev/v1alpha1", "kind": "Group""#;
 const ORGANIZATION_TYPE: &str = r#""apiVersion": "org.bailiwick.dev/v1alpha1", "kind": "Organization""#;
 const SPEC: &str =
@@ -85,8 +85,8 @@ impl Variables {
             Some(_) => return Err(unknown(step, name)),
             None => match name {
                 "ns" | "id" => id.clone(),
-                "claims" => format!("{CATALOG}/namespaces/{id}/resourcecatalogclaims"),
-                "all-claims" => format!("{CATALOG}/resourcecatalogclaims"),
+                "claims" => format!("{SAMPLES}/namespaces/{id}/claims"),
+                "all-claims" => format!("{SAMPLES}/claims"),
                 "configmaps" => format!("/api/v1/namespaces/{id}/configmaps"),
                 "core" => format!("/api/v1/namespaces/{id}"),
                 "groups" => format!("{ORG}/groups"),

@@ -16,17 +16,17 @@ use crate::error::Error;
 use crate::kubeconfig::Kubeconfig;
 
 /// The kinds of the cases, as any Kubernetes can be taught them.
-const SHAPES: [&str; 5] = [
+const SHAPES: [&str; 4] = [
     include_str!("../crds/groups.yaml"),
     include_str!("../crds/organizations.yaml"),
     include_str!("../crds/orggroups.yaml"),
     include_str!("../crds/orgrolebindings.yaml"),
-    include_str!("../crds/resourcecatalogclaims.yaml"),
 ];
 
 /// Kinds in the shapes of well-known projects, which every server has to be taught.
-const CORPUS: [&str; 4] = [
+const CORPUS: [&str; 5] = [
     include_str!("../crds/corpus/certificates.yaml"),
+    include_str!("../crds/corpus/claims.yaml"),
     include_str!("../crds/corpus/databases.yaml"),
     include_str!("../crds/corpus/monitors.yaml"),
     include_str!("../crds/corpus/routes.yaml"),
@@ -38,10 +38,10 @@ const COLLECTIONS: [&str; 9] = [
     "/apis/org.bailiwick.dev/v1alpha1/organizations",
     "/apis/org.bailiwick.dev/v1alpha1/orggroups",
     "/apis/org.bailiwick.dev/v1alpha1/orgrolebindings",
-    "/apis/catalog.bailiwick.dev/v1alpha1/resourcecatalogclaims",
     "/apis/certs.example.com/v1/certificates",
     "/apis/gateway.example.com/v1beta1/httproutes",
     "/apis/infra.example.com/v1/databases",
+    "/apis/samples.example.com/v1alpha1/claims",
     "/apis/watch.example.com/v1/monitors",
 ];
 

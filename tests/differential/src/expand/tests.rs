@@ -12,7 +12,7 @@ fn names_are_replaced() {
     check("no names: {} $ $x", "no names: {} $ $x");
     check("${ns}/${id}", "create-1/create-1");
     check("${groups}/${id}-a", "/apis/org.bailiwick.dev/v1alpha1/groups/create-1-a");
-    check("${claims}", "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/create-1/resourcecatalogclaims");
+    check("${claims}", "/apis/samples.example.com/v1alpha1/namespaces/create-1/claims");
     check("v=${version}&w=${version+1000}", "v=17&w=1017");
     check("[${list 3}{\"a\":1}${end}]", "[{\"a\":1},{\"a\":1},{\"a\":1}]");
     check("${list 3}x${i}${end}", "x0,x1,x2");

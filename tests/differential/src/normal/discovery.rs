@@ -3,8 +3,8 @@
 use serde_json::Map;
 use serde_json::Value;
 
-/// The end of the names of the groups that the cases are about.
-const OURS: &str = ".bailiwick.dev";
+/// The groups that the cases are about.
+const COMPARED: [&str; 2] = ["org.bailiwick.dev", "samples.example.com"];
 
 /// What a host without nodes has of Kubernetes' first group.
 const HOST: [&str; 10] = [
@@ -26,7 +26,7 @@ const BUILD: [&str; 7] = ["buildDate", "compiler", "gitCommit", "gitTreeState", 
 /// Takes other paths out of the index at `/`.
 pub(super) fn keep_our_paths(path: &str, body: &mut Value) {
     if path == "/" {
-        for_list(body, "paths", |paths| paths.retain(|path| path.as_str().is_some_and(|path| path.contains(OURS))));
+        for_list(body, "paths", |paths| paths.retain(|path| path.as_str().is_some_and(is_of_compared)));
     }
 }
 
@@ -46,9 +46,13 @@ pub(super) fn keep_ours(body: &mut Value) {
     }
 }
 
+fn is_of_compared(path: &str) -> bool {
+    path.split('/').any(|part| COMPARED.contains(&part))
+}
+
 fn keep_our_groups(body: &mut Value, list: &str) {
     for_list(body, list, |groups| {
-        groups.retain(|group| name(group).ends_with(OURS));
+        groups.retain(|group| COMPARED.contains(&name(group)));
         for group in groups {
             for_list(group, "versions", |versions| {
                 versions.iter_mut().for_each(|version| by_name(version, "resources"));

@@ -163,7 +163,7 @@ fn stripped_fields_go_wherever_they_are() {
 
 #[test]
 fn only_our_groups_and_no_build_are_compared() {
-    let groups = json!([{"name": "org.bailiwick.dev"}, {"name": "apps"}, {"name": "catalog.bailiwick.dev"}]);
+    let groups = json!([{"name": "org.bailiwick.dev"}, {"name": "apps"}, {"name": "samples.example.com"}]);
     let groups = json!({"kind": "APIGroupList", "groups": groups});
     let version = json!({"major": "1", "gitVersion": "v1.36.3"});
     let index = json!({"paths": ["/apis/apps", "/apis/org.bailiwick.dev"]});
@@ -173,7 +173,7 @@ fn only_our_groups_and_no_build_are_compared() {
         exchange("GET", "/", &index),
     ]);
     let names: Vec<&String> = bodies[0]["groups"].as_object().unwrap().keys().collect();
-    assert_eq!(names, ["catalog.bailiwick.dev", "org.bailiwick.dev"]);
+    assert_eq!(names, ["org.bailiwick.dev", "samples.example.com"]);
     assert_eq!(bodies[1], json!({"major": "1", "gitVersion": "<build>"}));
     assert_eq!(bodies[2], json!({"paths": ["/apis/org.bailiwick.dev"]}));
 }

@@ -10,6 +10,7 @@ use crate::run::Exchange;
 /// The plural names of the kinds in the cases: a path that ends in one is a collection's.
 const COLLECTIONS: [&str; 20] = [
     "certificates",
+    "claims",
     "clusterrolebindings",
     "clusterroles",
     "configmaps",
@@ -23,7 +24,6 @@ const COLLECTIONS: [&str; 20] = [
     "organizations",
     "orggroups",
     "podtemplates",
-    "resourcecatalogclaims",
     "resourcequotas",
     "rolebindings",
     "roles",
