@@ -42,4 +42,7 @@ pub use resource_claim_definition::{
     ClaimNames, ClaimValidation, ResourceClaimDefinition, ResourceClaimDefinitionSpec, ResourceClaimDefinitionStatus,
 };
 pub use service_account::{NotServiceAccount, ServiceAccountRef};
-pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};
+pub use well_known::{
+    BINDING_DEFINITION_FINALIZER, CLAIM_DEFINITION_FINALIZER, CLAIM_FINALIZER, CONTROLLERS_LEASE,
+    DEFINITION_UID_ANNOTATION, DERIVED_LABEL, PROVISIONER, PROVISIONER_NAMESPACE,
+};

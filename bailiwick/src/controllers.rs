@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bailiwick_api::{PROVISIONER, PROVISIONER_NAMESPACE, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    Clients, GarbageCollector, NamespaceController, OrganizationController, RootCertificatePublisher,
-    ServiceAccountController,
+    ClaimController, ClaimDefinitionController, Clients, GarbageCollector, NamespaceController, OrganizationController,
+    RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -26,7 +27,7 @@ const READER: &str = "system:kube-controller-manager";
 pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String, stopped: &CancellationToken) {
     let client = |user: User| Client::new(InProcess::new(server.clone(), user), "default");
     let account = |name: &str| client(service_account(name));
-    let _acting = |name: &str| Clients {
+    let acting = |name: &str| Clients {
         own: account(name),
         host: account(name),
         act_as: Arc::new(ActInProcess(server.clone())),
@@ -48,6 +49,13 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     if flags.runs(ControllerName::Organization) {
         let account = account("organization-controller");
         run(OrganizationController::new(account.clone(), account, now).run(), stopped);
+    }
+    if flags.runs(ControllerName::ClaimDefinition)
+        && let Ok(provisioner) = ServiceAccountRef::new(PROVISIONER_NAMESPACE, PROVISIONER)
+    {
+        let clients = acting("claim-definition-controller");
+        run(ClaimDefinitionController::new(clients.clone(), provisioner.clone(), now).run(), stopped);
+        run(ClaimController::new(clients, provisioner, now).run(), stopped);
     }
 }
 

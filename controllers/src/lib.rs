@@ -6,6 +6,8 @@
 use kube::api::{PatchParams, PostParams};
 
 mod announce;
+mod claim_controller;
+mod claim_definition_controller;
 mod conditions;
 mod follow;
 mod garbage_collector;
@@ -21,6 +23,8 @@ mod served_kinds;
 mod service_account_controller;
 mod status;
 
+pub use claim_controller::ClaimController;
+pub use claim_definition_controller::ClaimDefinitionController;
 pub use garbage_collector::GarbageCollector;
 pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};

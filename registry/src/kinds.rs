@@ -7,7 +7,9 @@ mod org_group;
 mod org_role_binding;
 mod organization;
 mod people;
+mod resource_binding_definition;
 mod resource_catalog_claim;
+mod resource_claim_definition;
 mod review;
 mod roles;
 mod token_request;
@@ -25,11 +27,38 @@ pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};
 
+/// The group and version in which definitions of claims were first proposed.
+const ALIAS_OF_CLAIMS: (&str, &str) = ("core.crossplane.io", "v1alpha1");
+
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
-    [group::kind(), organization::kind(), org_group::kind(), org_role_binding::kind(), resource_catalog_claim::kind()]
-        .into_iter()
-        .collect()
+    [
+        group::kind(),
+        organization::kind(),
+        org_group::kind(),
+        org_role_binding::kind(),
+        resource_binding_definition::kind(),
+        resource_catalog_claim::kind(),
+        resource_claim_definition::kind(),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The kinds, where those that have been known by other names are served under these too.
+pub fn with_aliases(kinds: Vec<Kind>) -> Result<Vec<Kind>, KindError> {
+    let served = |kind: Kind| {
+        let stored = kind.stored_gvk();
+        let name = stored.as_ref().map(|stored| (&*stored.group, &*stored.kind)).unwrap_or_default();
+        Ok(match name {
+            ("claim.bailiwick.dev", "ResourceBindingDefinition") => {
+                kind.also_served(resource_binding_definition::alias()?)
+            }
+            ("claim.bailiwick.dev", "ResourceClaimDefinition") => kind.also_served(resource_claim_definition::alias()?),
+            _ => kind,
+        })
+    };
+    kinds.into_iter().map(served).collect()
 }
 
 /// Kubernetes' own kinds, for a server that has no cluster beside it.

@@ -6,6 +6,7 @@
 mod accept;
 mod admission;
 mod authorization;
+mod claim_definitions;
 mod context;
 mod create;
 pub mod definitions;
@@ -42,6 +43,7 @@ pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
 };
+pub use claim_definitions::{ClaimDefinitionRules, ProvisionerMay, make_provisioner};
 pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};

@@ -15,7 +15,7 @@ pub(super) const CLASS_VERBS: [&str; 4] = ["get", "list", "patch", "watch"];
 /// What the provisioner does with resources.
 pub(super) const RESOURCE_VERBS: [&str; 6] = ["create", "delete", "get", "list", "patch", "watch"];
 /// What the provisioner does with connection secrets.
-pub(super) const SECRET_VERBS: [&str; 4] = ["create", "delete", "get", "update"];
+pub(super) const SECRET_VERBS: [&str; 6] = ["create", "delete", "get", "list", "update", "watch"];
 
 /// What must be known of a kind, in one of its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct KindFacts {
     pub claim_ref: ClaimRefPlace,
     /// Whether its objects say in conditions whether they are ready.
     pub has_conditions: bool,
-    /// Whether its objects say in which phase they are.
+    /// Whether its objects say in which phase they are, in a status that is written apart.
     pub has_phase: bool,
     /// What claims have, and objects of this kind cannot hold.
     pub missing: Vec<String>,
@@ -65,7 +65,8 @@ impl KindFacts {
         let facts = |version: &Value| {
             let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null);
             let mut missing = missing_fields(schema);
-            if version.pointer("/subresources/status").is_none() {
+            let has_status = version.pointer("/subresources/status").is_some();
+            if !has_status {
                 missing.push("subresource status".to_owned());
             }
             Self {
@@ -79,7 +80,7 @@ impl KindFacts {
                     false => ClaimRefPlace::Annotations,
                 },
                 has_conditions: has(schema, &["status", "conditions"]),
-                has_phase: has(schema, &["status", "bindingPhase"]),
+                has_phase: has_status && has(schema, &["status", "bindingPhase"]),
                 missing,
             }
         };

@@ -153,6 +153,8 @@ pub fn schedule(wish: Wish<'_>, offers: &[Offer<'_>]) -> (Option<Choice>, Vec<Ca
         let key = |candidate: &Candidate| (!candidate.eligible, std::cmp::Reverse(candidate.nearness));
         key(a).cmp(&key(b)).then_with(|| (&a.definition, a.index, &a.name).cmp(&(&b.definition, b.index, &b.name)))
     });
+    // It has served its purpose, and is no part of what is told.
+    candidates.iter_mut().for_each(|candidate| candidate.nearness = 0);
     found.sort_by_key(|(rank, definition, _)| (*rank, *definition));
     (found.into_iter().next().map(|(.., choice)| choice), candidates)
 }

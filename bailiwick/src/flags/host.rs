@@ -11,7 +11,8 @@ use super::duration;
 pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
     /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
-    /// root-ca-certificate-publisher-controller and organization-controller, which alone runs behind a cluster, too.
+    /// root-ca-certificate-publisher-controller, organization-controller and claim-definition-controller, of which the last two
+    /// run behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -27,6 +28,7 @@ pub(crate) enum ControllerName {
     ServiceAccount,
     RootCertificatePublisher,
     Organization,
+    ClaimDefinition,
 }
 
 // === impl HostFlags ===
@@ -43,12 +45,13 @@ impl HostFlags {
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::GarbageCollector,
         Self::Namespace,
         Self::ServiceAccount,
         Self::RootCertificatePublisher,
         Self::Organization,
+        Self::ClaimDefinition,
     ];
 
     fn as_str(self) -> &'static str {
@@ -58,6 +61,7 @@ impl ControllerName {
             Self::ServiceAccount => "serviceaccount-controller",
             Self::RootCertificatePublisher => "root-ca-certificate-publisher-controller",
             Self::Organization => "organization-controller",
+            Self::ClaimDefinition => "claim-definition-controller",
         }
     }
 }

@@ -8,7 +8,8 @@ use bailiwick_apiserver::{
     HostApi,
 };
 use bailiwick_registry::{
-    Directory, GroupsCount, Host, OrganizationRules, Registry, RemoteNamespaceLifecycle, follow_organizations, kinds,
+    ClaimDefinitionRules, Directory, GroupsCount, Host, OrganizationRules, Registry, RemoteNamespaceLifecycle,
+    follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
@@ -17,7 +18,7 @@ use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
     let Aggregated { cluster, flags, .. } = aggregated;
-    let _host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
+    let host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
     let options = AccessReviewOptions {
         allowed_for: flags.authorization_webhook_cache_authorized_ttl,
         refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
@@ -33,7 +34,11 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     tokio::spawn(roles.follow(cluster.own.clone()));
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
-    let registry = registry.until(parts.closing.clone()).with_projects(namespaces.clone()).with_admission(rules);
+    let registry = registry
+        .until(parts.closing.clone())
+        .with_projects(namespaces.clone())
+        .with_admission(rules)
+        .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;

@@ -6,7 +6,8 @@ use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    Directory, GroupsCount, Host, OrganizationRules, Registry, definitions, follow_organizations, follow_projects,
+    AuthorizerChain, ClaimDefinitionRules, Directory, GroupsCount, Host, OrganizationRules, ProvisionerMay, Registry,
+    definitions, follow_organizations, follow_projects, make_provisioner,
 };
 
 use super::{Api, chain};
@@ -16,16 +17,19 @@ use crate::service_accounts::ServiceAccounts;
 
 pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api, HandlerError> {
     let own_host = OwnHost::default();
-    let _host: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
+    let host: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
     let roles = Arc::new(LivePolicy::default());
     let rbac = || Rbac::new(roles.clone());
     let directory = Arc::new(Directory::new(GroupsCount::Yes));
-    let authorizer = chain(&parts.always_allow, rbac(), &directory);
+    let provisioner = ProvisionerMay::default();
+    let last = AuthorizerChain::new(vec![Box::new(rbac()), Box::new(provisioner.clone())]);
+    let authorizer = chain(&parts.always_allow, last, &directory);
     let reviewers =
         Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
-    let host = kinds::with_tokens(kinds::host()?, &issuer)?;
-    let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
+    let own = kinds::with_aliases(kinds::all()?)?;
+    let hosted = kinds::with_tokens(kinds::host()?, &issuer)?;
+    let kinds = own.into_iter().chain(hosted).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
@@ -36,14 +40,17 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
+            .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host })
             .with_admission(QuotaEnforcement::new()?),
     );
     accounts.tokens.look_in(&registry);
+    provisioner.look_in(&registry);
     definitions::follow(&registry).await.map_err(HandlerError::Furnish)?;
     follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     bootstrap(&registry).await.map_err(HandlerError::Furnish)?;
     registry.spawn(keep_quota_status(registry.clone()));
     kinds::make_system_namespaces(&registry).await.map_err(HandlerError::Furnish)?;
+    make_provisioner(&registry).await.map_err(HandlerError::Furnish)?;
     registry.spawn(kinds::expire_events(registry.clone(), parts.event_ttl, parts.clock.clone()));
     registry.spawn(kinds::keep_system_namespaces(registry.clone()));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
