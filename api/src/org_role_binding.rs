@@ -71,6 +71,13 @@ pub struct OrgRoleBindingStatus {
 
 kind!(OrgRoleBinding, "org.bailiwick.dev", "v1alpha1", "orgrolebindings", NamespaceResourceScope);
 
+// === impl OrgRoleBinding ===
+
+impl OrgRoleBinding {
+    /// How namespaces begin in which nothing is given to anyone by organizations: whoever holds them holds the server.
+    pub const RESERVED_NAMESPACES: &'static str = "kube-";
+}
+
 // === impl OrgRoleRef ===
 
 impl OrgRoleRef {

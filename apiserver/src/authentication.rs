@@ -41,7 +41,7 @@ pub use self::service_account::{OpenIdDocuments, ServiceAccountParts, ServiceAcc
 pub use self::token::{Audiences, MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
 pub use self::token_cache::{TokenCache, TokenCacheOptions};
 
-pub(crate) use self::identity::is_anonymous;
+pub(crate) use self::identity::{is_anonymous, is_by_certificate};
 pub(crate) use self::service_account::PATHS as OPENID_PATHS;
 pub(crate) use self::token_cache::generations::Generations;
 

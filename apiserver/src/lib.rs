@@ -3,6 +3,7 @@
 //! A request's method, path and query are read in one place. What comes out is immutable and typed, and the same value is
 //! authorized, executed and audited.
 
+mod access_webhook;
 mod audit;
 mod authentication;
 mod authorization;
@@ -36,6 +37,7 @@ mod version;
 mod visit;
 mod witness;
 
+pub use access_webhook::{ACCESS_WEBHOOK_PATH, WebhookCallers};
 pub use audit::{Audit, AuditLog, AuditLogError, AuditLogOptions, AuditMode, LogTarget, Policy, PolicyError, Source};
 pub use authentication::{
     Algorithms, Anonymous, Audiences, Authentication, AuthenticationConfiguration, AuthenticationError,

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::access_webhook::{self, ACCESS_WEBHOOK_PATH};
 use crate::audit::{self, Arrival, Audit, Auditor, Content, Trail};
 use crate::authentication::{OPENID_PATHS, OpenIdDocuments, Requester};
 use crate::authorization::authorize;
@@ -93,6 +94,7 @@ pub struct Server {
     openapi: OpenApi,
     openid: Option<OpenIdDocuments>,
     memberships: Option<Arc<dyn Memberships>>,
+    access_webhook: Option<Arc<dyn Authorizer>>,
     health: Health,
     version: ServerVersion,
     request_timeout: Duration,
@@ -139,6 +141,7 @@ impl Server {
             openapi: OpenApi::new(parts.registry.clone()),
             openid: None,
             memberships: None,
+            access_webhook: None,
             health: parts.health,
             version: ServerVersion::new(),
             registry: parts.registry,
@@ -166,6 +169,13 @@ impl Server {
     #[must_use]
     pub fn with_memberships(mut self, memberships: Arc<dyn Memberships>) -> Self {
         self.memberships = Some(memberships);
+        self
+    }
+
+    /// The same, with answers for a cluster that asks who may do what. Who may ask is for the server's authorizer to say.
+    #[must_use]
+    pub fn with_access_webhook(mut self, access: Arc<dyn Authorizer>) -> Self {
+        self.access_webhook = Some(access);
         self
     }
 
@@ -412,6 +422,11 @@ impl Server {
         B::Error: fmt::Display,
     {
         if !request.info().is_resource_request() {
+            if let (Some(access), ACCESS_WEBHOOK_PATH, &Method::POST) =
+                (&self.access_webhook, request.info().path(), request.method())
+            {
+                return access_webhook::answer(&**access, head, body, now).await;
+            }
             let found = self.answer_non_resource(request, head).await;
             return Ok(found.unwrap_or_else(respond::page_not_found));
         }

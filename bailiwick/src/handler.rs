@@ -64,7 +64,8 @@ struct StoreAnswers(Arc<Registry>);
 
 /// What answers requests. Everything is in memory when it returns.
 pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
-    let Api { registry, authorizer, memberships, own_host, health, openid } = parts.mode.api(&parts).await?;
+    let Api { registry, authorizer, memberships, access_webhook, own_host, health, openid } =
+        parts.mode.api(&parts).await?;
     let health = health.with("etcd", Endpoints::All, StoreAnswers(registry.clone())).with(
         "etcd-readiness",
         Endpoints::Ready,
@@ -90,6 +91,9 @@ pub(crate) async fn handler(parts: Parts) -> Result<Frontend, HandlerError> {
         metrics: parts.metrics,
     };
     let mut server = Server::new(parts_of_server, &options).with_memberships(memberships);
+    if let Some(access) = access_webhook {
+        server = server.with_access_webhook(access);
+    }
     if let Some(documents) = openid {
         server = server.with_openid(documents);
     }

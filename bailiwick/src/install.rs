@@ -3,6 +3,7 @@
 //! Everything is a list of [`Manifest`](manifest::Manifest)s that follows from a [`Plan`](plan::Plan). Printing, checking and
 //! `apiservice.yaml` are views of that list. Nothing here writes to a cluster but `uninstall`.
 
+mod authorization;
 mod check;
 mod cluster;
 mod guards;
@@ -44,8 +45,12 @@ pub(crate) async fn install(flags: InstallFlags) -> Result<(), InstallError> {
         let cluster = Cluster::connect(&flags.cluster).await?;
         return Ok(check::check(&plan, &manifests(&plan), &cluster).await?);
     }
+    let text = match &flags.authorization_configuration {
+        Some(kubeconfig) => authorization::configuration(&plan, kubeconfig),
+        None => manifest::document(&manifests(&plan)),
+    };
     // Whoever closed the output does not want to read it.
-    let _ = std::io::stdout().write_all(manifest::document(&manifests(&plan)).as_bytes());
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 

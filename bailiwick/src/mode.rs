@@ -57,6 +57,8 @@ pub(crate) struct Api {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     /// Who knows of groups that authentication does not find.
     pub(crate) memberships: Arc<dyn Memberships>,
+    /// Who says what organizations give, for a cluster that asks.
+    pub(crate) access_webhook: Option<Arc<dyn Authorizer>>,
     /// Who must know the server, once it is there, to ask it what a write depends on.
     pub(crate) own_host: Option<OwnHost>,
     /// What the mode adds to it.

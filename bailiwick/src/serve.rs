@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::{AuthenticationSetupError, authentication};
 use crate::certificates::{Pair, Pki, PkiError};
 use crate::data_folder::{DataFolder, DataFolderError};
-use crate::flags::{ControllerName, ListenFlags, ServeFlags, ServiceName};
+use crate::flags::{ListenFlags, ServeFlags, ServiceName};
 use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
 use crate::mode::{Mode, ModeError};
@@ -169,10 +169,11 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
             controllers::start(handler.server(), &flags.host, certificates.trusted.clone(), &stop.stopped);
             None
         }
-        Some(cluster) => flags.host.runs(ControllerName::Organization).then(|| {
+        Some(cluster) => flags.host.runs_behind_a_cluster().then(|| {
             let service = flags.listen.service.as_ref();
             let namespace = service.map_or(cluster.own.default_namespace(), |service| &service.namespace);
-            controllers::elected::start(handler.server(), cluster.own.clone(), namespace, stop.stopped.clone())
+            let (cluster, stopped) = (cluster.own.clone(), stop.stopped.clone());
+            controllers::elected::start(handler.server(), cluster, namespace, &flags.host, stopped)
         }),
     };
     loading.done(handler);

@@ -23,7 +23,7 @@ pub use host::{
     NamespaceLifecycle, QuotaEnforcement, expire_events, keep_quota_status, keep_system_namespaces,
     make_system_namespaces,
 };
-pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
+pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer, review_access};
 pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};
 

@@ -17,6 +17,7 @@ mod guard;
 mod ledger;
 mod members;
 mod ownership;
+mod project_access;
 mod project_bindings;
 mod projects;
 mod sets;
@@ -29,6 +30,7 @@ use bailiwick_machinery::GroupVersion;
 pub use administrators::AdministratorsOnly;
 pub use directory::{Directory, GroupsCount};
 pub use guard::OrganizationRules;
+pub use project_access::ProjectAccess;
 pub use projects::{Projects, owner_in_labels};
 
 use self::directory::Part;
@@ -63,6 +65,15 @@ pub async fn follow_organizations(registry: &Arc<Registry>, directory: &Arc<Dire
         }
     }
     Ok(())
+}
+
+/// Keeps up to date what a cluster is told that OrgRoleBindings give, in the same way.
+pub async fn follow_bindings(registry: &Arc<Registry>, access: &Arc<ProjectAccess>) -> Result<()> {
+    let ours = GroupVersion::new(GROUP, VERSION);
+    match registry.find(&ours, Side::Bindings.plural()) {
+        Some(kind) => follow::follow(registry, &kind, access.follower()).await,
+        None => Ok(()),
+    }
 }
 
 /// Keeps the policy up to date with what OrgRoleBindings come to, in the same way.

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use bailiwick_registry::{Clock, User};
 use tokio_rustls::rustls::pki_types::UnixTime;
 
-use super::identity::{self, CREDENTIAL_ID};
+use super::identity::{self, CERTIFICATE, CREDENTIAL_ID};
 use super::request_header::RequestHeader;
 use crate::listener::Peer;
 use crate::tls::{CaPool, CertificateError, ClientCertificate, Tls, Trust};
@@ -144,6 +144,6 @@ fn user(certificate: &ClientCertificate) -> User {
         name: certificate.common_name.clone(),
         uid: certificate.uid.clone().unwrap_or_default(),
         groups: certificate.organizations.clone(),
-        extra: [(CREDENTIAL_ID.to_owned(), vec![format!("X509SHA256={fingerprint}")])].into(),
+        extra: [(CREDENTIAL_ID.to_owned(), vec![format!("{CERTIFICATE}{fingerprint}")])].into(),
     })
 }

@@ -10,6 +10,8 @@ pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 /// Where Kubernetes says by which credential a user is known.
 pub(crate) const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+/// What it says of a certificate, before its fingerprint.
+pub(super) const CERTIFICATE: &str = "X509SHA256=";
 /// Groups that follow from membership in organizations. They are computed here and believed of nobody else.
 const COMPUTED_GROUPS: &str = "org:";
 
@@ -31,6 +33,11 @@ pub(super) fn anonymous() -> User {
 /// Whether this is nobody in particular, by whatever way it came to be.
 pub(crate) fn is_anonymous(user: &User) -> bool {
     user.name == ANONYMOUS || user.groups.iter().any(|group| group == UNAUTHENTICATED)
+}
+
+/// Whether a user is known by a certificate: their own, or one that a front proxy has seen.
+pub(crate) fn is_by_certificate(user: &User) -> bool {
+    user.extra.get(CREDENTIAL_ID).is_some_and(|ids| ids.iter().any(|id| id.starts_with(CERTIFICATE)))
 }
 
 #[cfg(test)]

@@ -75,6 +75,11 @@ impl Projects for ClusterNamespaces {
         Ok(known.and_then(|metadata| owner(&metadata).map(str::to_owned)))
     }
 
+    fn known_owner_of(&self, namespace: &str) -> Option<String> {
+        let known = self.known.get(&ObjectRef::new(namespace))?;
+        owner(&known.metadata).map(str::to_owned)
+    }
+
     async fn owned_by(&self, organization: &str) -> Result<Vec<String>, Error> {
         let known = self.known.state();
         let owned = known.iter().filter(|namespace| owner(&namespace.metadata) == Some(organization));

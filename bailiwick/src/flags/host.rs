@@ -40,6 +40,11 @@ impl HostFlags {
         let has = |wanted: &str| self.controllers.iter().any(|entry| entry == wanted);
         has(name) || (has("*") && !has(&format!("-{name}")))
     }
+
+    /// Whether any controller is to run of those that run behind a cluster.
+    pub(crate) fn runs_behind_a_cluster(&self) -> bool {
+        [ControllerName::Organization, ControllerName::ClaimDefinition].into_iter().any(|name| self.runs(name))
+    }
 }
 
 // === impl ControllerName ===

@@ -42,6 +42,10 @@ pub(crate) struct InstallFlags {
     /// The authorities that vouch for the serving certificate, PEM.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+    /// Print, instead of what is to be applied, what has kube-apiserver ask the servers what organizations give: a file for its
+    /// flag --authorization-config. It finds the servers by this kubeconfig.
+    #[arg(long, value_name = "KUBECONFIG", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new(), default_missing_value = "/etc/kubernetes/bailiwick.kubeconfig", conflicts_with = "check")]
+    pub(crate) authorization_configuration: Option<String>,
     /// Print nothing to apply, but say what of it is missing in a cluster, and what stands in its way. Fails if anything is.
     #[arg(long)]
     pub(crate) check: bool,

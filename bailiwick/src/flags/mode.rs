@@ -39,6 +39,16 @@ pub(crate) struct ModeFlags {
     /// How long it is remembered that the cluster does not.
     #[arg(long, env = "BAILIWICK_AUTHORIZATION_WEBHOOK_CACHE_UNAUTHORIZED_TTL", value_name = "DURATION", value_parser = duration::parse, default_value = "10s")]
     pub(crate) authorization_webhook_cache_unauthorized_ttl: Duration,
+    /// The names in the certificates of those who may ask what organizations give, at /authorize: the kube-apiservers whose
+    /// AuthorizationConfiguration names this server as a webhook.
+    #[arg(
+        long,
+        env = "BAILIWICK_AUTHORIZATION_WEBHOOK_CALLERS",
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "kube-apiserver"
+    )]
+    pub(crate) authorization_webhook_callers: Vec<String>,
 }
 
 /// How the server stands.

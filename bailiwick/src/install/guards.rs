@@ -69,6 +69,14 @@ fn project_owner() -> Guard {
         ]),
         validations: json!([
             {
+                "expression": "variables.before == variables.after || variables.after == '' || variables.afterName != ''",
+                "messageExpression": format!(
+                    "'the label {OWNER_LABEL} cannot be set to \"' + variables.after + '\": it must be \"{ORGANIZATION_OWNER}<name>\", \
+                     the owning organization'"
+                ),
+                "reason": "Invalid",
+            },
+            {
                 "expression": may_own("variables.after", "variables.afterName"),
                 "messageExpression": message("set to", "variables.after"),
                 "reason": "Forbidden",

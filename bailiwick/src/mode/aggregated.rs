@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use bailiwick_apiserver::{
     AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, Endpoints, Health,
-    HostApi,
+    HostApi, WebhookCallers,
 };
 use bailiwick_registry::{
-    ClaimDefinitionRules, Directory, GroupsCount, Host, OrganizationRules, Registry, RemoteNamespaceLifecycle,
-    follow_organizations, kinds,
+    AuthorizerChain, ClaimDefinitionRules, Directory, GroupsCount, Host, OrganizationRules, ProjectAccess, Registry,
+    RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
 use crate::acting::ClusterHost;
+use crate::controllers::elected::account;
 use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
@@ -26,7 +27,9 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     };
     let directory = Arc::new(Directory::new(GroupsCount::ForOrganizations));
     let reviews = AccessReviews::new(cluster.authorization.clone(), options);
-    let authorizer = chain(&parts.always_allow, reviews, &directory);
+    let callers = WebhookCallers::new(flags.authorization_webhook_callers.clone());
+    let asked = AuthorizerChain::new(vec![Box::new(callers), Box::new(reviews)]);
+    let authorizer = chain(&parts.always_allow, asked, &directory);
     let registry = Registry::start(parts.store.clone(), kinds::all()?, parts.metrics.storage.clone()).await?;
     let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone());
     tokio::spawn(following);
@@ -42,10 +45,22 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
+    let access = Arc::new(ProjectAccess::new(directory.clone(), roles.policy(), Arc::new(namespaces.clone())));
+    follow_bindings(&registry, &access).await.map_err(HandlerError::Furnish)?;
+    let (learning, own) = (access.clone(), cluster.own.clone());
+    tokio::spawn(async move { learning.set_account(account(&own).await) });
     believe(parts, aggregated).await;
     let health =
         Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);
-    Ok(Api { registry, authorizer, memberships: directory, own_host: None, health, openid: None })
+    Ok(Api {
+        registry,
+        authorizer,
+        memberships: directory,
+        access_webhook: Some(access),
+        own_host: None,
+        health,
+        openid: None,
+    })
 }
 
 /// Believes whom the cluster believes, from now on.

@@ -24,8 +24,12 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let provisioner = ProvisionerMay::default();
     let last = AuthorizerChain::new(vec![Box::new(rbac()), Box::new(provisioner.clone())]);
     let authorizer = chain(&parts.always_allow, last, &directory);
-    let reviewers =
-        Reviewers { authorizer: authorizer.clone(), rules: Arc::new(rbac()), tokens: parts.authentication.clone() };
+    let reviewers = Reviewers {
+        authorizer: authorizer.clone(),
+        rules: Arc::new(rbac()),
+        tokens: parts.authentication.clone(),
+        memberships: directory.clone(),
+    };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
     let own = kinds::with_aliases(kinds::all()?)?;
     let hosted = kinds::with_tokens(kinds::host()?, &issuer)?;
@@ -56,5 +60,13 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
     let openid = Some(accounts.documents(&parts.url));
-    Ok(Api { registry, authorizer, memberships: directory, own_host: Some(own_host), health: Health::new(), openid })
+    Ok(Api {
+        registry,
+        authorizer,
+        memberships: directory,
+        access_webhook: None,
+        own_host: Some(own_host),
+        health: Health::new(),
+        openid,
+    })
 }

@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+#[path = "../aggregated/direct.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
+mod direct;
 mod guards;
 mod host;
 mod life;
@@ -13,4 +16,5 @@ mod printed;
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
 mod rights;
+mod webhook;
 mod world;

@@ -17,13 +17,13 @@ use crate::world::World;
 
 /// How long it may take until a change counts in the cluster.
 const BOUND: Duration = Duration::from_secs(2);
-const WEB: &str = "acme-web";
+pub(crate) const WEB: &str = "acme-web";
 /// The RoleBinding that the OrgRoleBinding `dev` becomes.
 const DERIVED: &str = "org-role-binding:dev";
 
 /// Two organizations: Acme is run by alice, bob is its member, and carol by the Group `engineers`. petra administers its
 /// project.
-const OBJECTS: &str = "
+pub(crate) const OBJECTS: &str = "
 {apiVersion: org.bailiwick.dev/v1alpha1, kind: Group, metadata: {name: engineers}, users: [carol]}
 ---
 {apiVersion: org.bailiwick.dev/v1alpha1, kind: Organization, metadata: {name: Acme}, adminUsers: [alice], memberUsers: [bob], memberGroups: [engineers]}
@@ -36,9 +36,9 @@ const OBJECTS: &str = "
 ";
 
 /// Someone in the cluster.
-struct Person {
-    kubectl: Kubectl,
-    client: Client,
+pub(crate) struct Person {
+    pub(crate) kubectl: Kubectl,
+    pub(crate) client: Client,
 }
 
 /// The people, and what a change took until it counted.
@@ -50,7 +50,7 @@ struct Story {
     took: Vec<(&'static str, Duration)>,
 }
 
-/// ORG-2, ORG-44, ORG-50, S-23, S-25, O-05, O-06, O-11: what a group may do, it may by the cluster's own authorization, for as
+/// ORG-2, ORG-35, ORG-44, ORG-50, S-23, S-25, O-05, O-06, O-11: what a group may do, it may by the cluster's own authorization, for as
 /// long as it should.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_of_organizations_count_in_the_cluster() {
@@ -239,15 +239,19 @@ async fn only_our_role_bindings_are_touched(admin: &Kubectl) {
 // === impl Person ===
 
 impl Person {
-    async fn of(cluster: &Cluster, name: &str) -> Self {
-        let kubectl = user(cluster, name, &[]).await;
+    pub(crate) async fn of(cluster: &Cluster, name: &str) -> Self {
+        Self::of_groups(cluster, name, &[]).await
+    }
+
+    pub(crate) async fn of_groups(cluster: &Cluster, name: &str, groups: &[&str]) -> Self {
+        let kubectl = user(cluster, name, groups).await;
         let kubeconfig = Kubeconfig::read_from(kubectl.kubeconfig()).unwrap();
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
         Self { kubectl, client: Client::try_from(config).unwrap() }
     }
 
     /// Applies an object; what rights it takes may have been given a moment ago.
-    async fn apply(&self, object: &str) {
+    pub(crate) async fn apply(&self, object: &str) {
         let began = Instant::now();
         while let Err(error) = self.kubectl.apply(object).await {
             assert!(began.elapsed() < PATIENCE, "{error}");
@@ -255,7 +259,7 @@ impl Person {
         }
     }
 
-    async fn can(&self, namespace: &str) -> bool {
+    pub(crate) async fn can(&self, namespace: &str) -> bool {
         can(&self.client, namespace).await
     }
 }
@@ -314,17 +318,17 @@ async fn done_with_output(admin: &Kubectl, command: &str) -> String {
     }
 }
 
-async fn merge(admin: &Kubectl, object: &str, patch: &str) {
+pub(crate) async fn merge(admin: &Kubectl, object: &str, patch: &str) {
     done(admin, &format!("patch {object} --type=merge -p {patch}")).await;
 }
 
-fn org_group(users: &str) -> String {
+pub(crate) fn org_group(users: &str) -> String {
     format!(
         "{{apiVersion: org.bailiwick.dev/v1alpha1, kind: OrgGroup, metadata: {{name: 'Acme:dev'}}, users: [{users}]}}"
     )
 }
 
-fn binding(name: &str, role: &str, who: &str) -> String {
+pub(crate) fn binding(name: &str, role: &str, who: &str) -> String {
     format!(
         "{{apiVersion: org.bailiwick.dev/v1alpha1, kind: OrgRoleBinding, metadata: {{name: {name}, namespace: {WEB}}}, \
          roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {role}}}, {who}}}"

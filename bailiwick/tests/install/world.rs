@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use bailiwick_test_host::pki::Authority;
 use bailiwick_test_host::{Cluster, Kubectl, Port};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
-use tokio::process::{Child, ChildStderr};
+use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{sleep, timeout};
 
 use crate::host::{done, done_soon, manifests};
@@ -21,6 +22,8 @@ pub(crate) struct World {
     pub(crate) kubeconfig: PathBuf,
     /// What was installed.
     pub(crate) manifests: String,
+    /// By which certificate the server is known; without these files it makes its own.
+    serving: Option<[PathBuf; 2]>,
     _files: TempDir,
 }
 
@@ -40,13 +43,34 @@ impl World {
 
     /// Installs in this cluster.
     pub(crate) async fn start_in(cluster: Cluster) -> Self {
-        let (port, files) = (Port::reserve().unwrap(), folder());
-        let manifests = manifests(&["--external-name=localhost", &format!("--port={}", port.number())]).await;
+        Self::install(cluster, Port::reserve().unwrap(), None).await
+    }
+
+    /// Installs in this cluster, with the server at this port, and a certificate of this authority.
+    pub(crate) async fn start_with(cluster: Cluster, port: Port, authority: &Authority) -> Self {
+        Self::install(cluster, port, Some(authority)).await
+    }
+
+    async fn install(cluster: Cluster, port: Port, authority: Option<&Authority>) -> Self {
+        let files = folder();
+        let write = |name: &str, text: &str| {
+            let path = files.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let mut arguments = vec!["--external-name=localhost".to_owned(), format!("--port={}", port.number())];
+        let serving = authority.map(|authority| {
+            arguments.push(format!("--ca={}", write("ca.crt", &authority.certificate()).display()));
+            let identity = authority.server("bailiwick", &["localhost", "bailiwick.bailiwick-system.svc"]).unwrap();
+            [write("tls.crt", &identity.certificate), write("tls.key", &identity.key)]
+        });
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let manifests = manifests(&arguments).await;
         cluster.admin().apply(&manifests).await.unwrap();
         let token = done(cluster.admin(), "create token bailiwick -n bailiwick-system").await;
         let kubeconfig = files.path().join("bailiwick.kubeconfig");
         std::fs::write(&kubeconfig, kubeconfig_with_token(&cluster, token.trim())).unwrap();
-        Self { cluster, port, kubeconfig, manifests, _files: files }
+        Self { cluster, port, kubeconfig, manifests, serving, _files: files }
     }
 
     pub(crate) fn admin(&self) -> &Kubectl {
@@ -55,8 +79,27 @@ impl World {
 
     /// Starts the server, with nothing left from before but what is in etcd.
     pub(crate) fn spawn(&self) -> Starting {
+        self.spawn_with(&[])
+    }
+
+    /// The same, with more arguments.
+    pub(crate) fn spawn_with(&self, arguments: &[&str]) -> Starting {
         let data = folder();
-        let mut command = program(data.path(), &["serve", "--service=bailiwick-system/bailiwick"]);
+        let mut child = self.command(data.path(), arguments).stdout(Stdio::null()).spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        Starting { child, log, data }
+    }
+
+    /// The server, in a folder of its own.
+    pub(crate) fn command(&self, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = program(folder, &[&["serve"], arguments].concat());
+        match &self.serving {
+            None => drop(command.arg("--service=bailiwick-system/bailiwick")),
+            Some([certificate, key]) => {
+                command.arg(format!("--tls-cert-file={}", certificate.display()));
+                command.arg(format!("--tls-private-key-file={}", key.display()));
+            }
+        }
         command.arg(format!("--kubeconfig={}", self.kubeconfig.display()));
         command.arg(format!("--etcd-servers={}", self.cluster.etcd().endpoints().join(",")));
         command.arg(format!("--secure-port={}", self.port.number()));
@@ -64,9 +107,7 @@ impl World {
             "--authorization-webhook-cache-authorized-ttl=1s",
             "--authorization-webhook-cache-unauthorized-ttl=1s",
         ]);
-        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap()).lines();
-        Starting { child, log, data }
+        command
     }
 
     /// Shows that a server says what it lacks, and that it goes on by itself once it has all its rights again.

@@ -5,11 +5,20 @@ use serde_json::{Value, json};
 use crate::site::{API, Site, causes, group, org_group};
 use crate::status::says;
 
-/// ORG-6, ORG-18, ORG-19, ORG-20, ORG-29, ORG-30: an administrator by name, by a Group, and by a group of the identity
+in_both_modes!(
+    administrators_form_groups,
+    a_put_replaces_what_it_has_seen,
+    what_is_wrong_with_a_group_is_told,
+    former_members_do_not_stand_in_the_way,
+    members_are_told_with_how_they_belong,
+    projects_are_found_by_their_owner,
+    users_are_a_set,
+);
+
+/// ORG-6, ORG-14, ORG-18, ORG-19, ORG-20, ORG-29, ORG-30: an administrator by name, by a Group, and by a group of the identity
 /// provider forms groups, and reads those of the own organization only.
-#[tokio::test]
-async fn administrators_form_groups() {
-    let site = Site::with_organizations().await;
+async fn administrators_form_groups(site: Site) {
+    site.furnish().await;
     let groups = format!("{API}/organizations/Acme/groups");
     site.user("alice").post(&groups, &org_group("Acme:dev", &["bob"])).await.expect(201);
     site.user("lea").post(&groups, &org_group("Acme:ops", &["carol"])).await.expect(201);
@@ -29,9 +38,8 @@ async fn administrators_form_groups() {
 }
 
 /// ORG-31, ORG-32: a PUT names the group and the state it was seen in.
-#[tokio::test]
-async fn a_put_replaces_what_it_has_seen() {
-    let site = Site::with_organizations().await;
+async fn a_put_replaces_what_it_has_seen(site: Site) {
+    site.furnish().await;
     let (alice, groups) = (site.user("alice"), format!("{API}/organizations/Acme/groups"));
     alice.post(&groups, &org_group("Acme:dev", &["bob"])).await.expect(201);
     // Nobody writes to it after its status.
@@ -54,10 +62,9 @@ async fn a_put_replaces_what_it_has_seen() {
     assert_eq!(alice.get(&groups).await.expect(200)["items"], json!([]));
 }
 
-/// ORG-10, ORG-13, ORG-17, ORG-22, ORG-23, ORG-24, ORG-49: bad input is refused where it is wrong, and changes nothing.
-#[tokio::test]
-async fn what_is_wrong_with_a_group_is_told() {
-    let site = Site::with_organizations().await;
+/// ORG-10, ORG-13, ORG-17, ORG-22, ORG-23, ORG-24, ORG-49, O-03, O-08: bad input is refused where it is wrong, and changes nothing.
+async fn what_is_wrong_with_a_group_is_told(site: Site) {
+    site.furnish().await;
     let (root, alice) = (site.root(), site.user("alice"));
     let groups = format!("{API}/organizations/Acme/groups");
     let refusal = alice.post(&groups, &org_group("Acme:dev", &["bob", "mallory", "carol", "bella"])).await.expect(422);
@@ -87,9 +94,8 @@ async fn what_is_wrong_with_a_group_is_told() {
 }
 
 /// ORG-24: who has left the organization may stay in the list, where it comes to nothing, and is not added again.
-#[tokio::test]
-async fn former_members_do_not_stand_in_the_way() {
-    let site = Site::with_organizations().await;
+async fn former_members_do_not_stand_in_the_way(site: Site) {
+    site.furnish().await;
     let (root, alice) = (site.root(), site.user("alice"));
     let groups = format!("{API}/organizations/Acme/groups");
     alice.post(&groups, &org_group("Acme:dev", &["bob"])).await.expect(201);
@@ -103,9 +109,8 @@ async fn former_members_do_not_stand_in_the_way() {
 }
 
 /// ORG-28: members, flattened, sorted, with how they belong.
-#[tokio::test]
-async fn members_are_told_with_how_they_belong() {
-    let site = Site::with_organizations().await;
+async fn members_are_told_with_how_they_belong(site: Site) {
+    site.furnish().await;
     let people = json!({ "memberUsers": ["bob", "carol"], "memberGroups": ["engineers", "from-idp"] });
     site.root().merge(&format!("{API}/organizations/Acme"), &people).await.expect(200);
     let members = site.user("alice").get(&format!("{API}/organizations/Acme/members")).await.expect(200);
@@ -120,14 +125,11 @@ async fn members_are_told_with_how_they_belong() {
 }
 
 /// ORG-3, ORG-38, ORG-40: projects by one list, or by the organization.
-#[tokio::test]
-async fn projects_are_found_by_their_owner() {
-    let site = Site::with_organizations().await;
+async fn projects_are_found_by_their_owner(site: Site) {
+    site.furnish().await;
     let root = site.root();
     for number in 0..20 {
-        let name = format!("acme-{number:02}");
-        let object = crate::site::namespace(&name, Some("organizations__Acme"));
-        root.post("/api/v1/namespaces", &object).await.expect(201);
+        site.make_project(&format!("acme-{number:02}"), "organizations__Acme").await;
     }
     let listed =
         root.get("/api/v1/namespaces?labelSelector=openshift.io/owner%3Dorganizations__Acme").await.expect(200);
@@ -137,4 +139,20 @@ async fn projects_are_found_by_their_owner() {
     let projects = site.user("alice").get(&format!("{API}/organizations/Acme/projects")).await.expect(200);
     assert_eq!(projects["projects"], json!(names));
     site.user("alice").get(&format!("{API}/organizations/Beta/projects")).await.expect(403);
+}
+
+/// ORG-15: everyone who applies a part of the users has that part, and what one takes away the others keep.
+async fn users_are_a_set(site: Site) {
+    site.furnish().await;
+    let (alice, dev) = (site.user("alice"), format!("{API}/orggroups/Acme:dev"));
+    alice.apply(&dev, "payroll", &org_group("Acme:dev", &["bob"])).await.expect(201);
+    let both = alice.apply(&dev, "on-call", &org_group("Acme:dev", &["carol"])).await.expect(200);
+    assert_eq!(both["users"], json!(["bob", "carol"]));
+    let version = both["metadata"]["generation"].clone();
+    let again = alice.apply(&dev, "payroll", &org_group("Acme:dev", &["bob"])).await.expect(200);
+    assert_eq!(again["metadata"]["generation"], version, "nothing has changed");
+    let left = alice.apply(&dev, "payroll", &org_group("Acme:dev", &[])).await.expect(200);
+    assert_eq!(left["users"], json!(["carol"]));
+    let strange = alice.apply(&dev, "payroll", &org_group("Acme:dev", &["mallory"])).await;
+    assert_eq!(causes(&strange.expect(422))[0].0, "users[0]");
 }

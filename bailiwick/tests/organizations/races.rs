@@ -1,14 +1,15 @@
 //! Many at once: what is promised holds whoever is faster.
 
+use bailiwick_test_host::Etcd;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::site::{API, Site, namespace, org_group, organization};
+use crate::site::{API, Site, eventually, namespace, org_group, organization};
 
 /// An organization that goes never leaves a group or a project behind.
 #[tokio::test]
 async fn nothing_is_left_of_an_organization_that_goes() {
-    let site = Site::open().await;
+    let site = Site::alone().await;
     let root = site.root();
     for round in 0..30 {
         let (name, project) = (format!("Org{round}"), format!("project-{round}"));
@@ -26,11 +27,18 @@ async fn nothing_is_left_of_an_organization_that_goes() {
     }
 }
 
-/// ORG-7: of many who claim a project at once, one gets it, and the others are told that it was changed.
+/// ORG-7, SRV-10: of many who claim a project at once, over two servers, one gets it, and the others are told that it was
+/// changed.
 #[tokio::test]
 async fn a_project_has_one_owner() {
-    let site = Site::with_organizations().await;
-    let root = site.root();
+    let etcd = Etcd::options().start().await.unwrap();
+    let sites = Site::replicas(&etcd).await;
+    sites[0].furnish().await;
+    let (root, other) = (sites[0].root(), sites[1].root());
+    for organization in ["Acme", "Beta"] {
+        let path = format!("{API}/organizations/{organization}");
+        eventually("the other server knows", async || other.get(&path).await.code == 200).await;
+    }
     let made = root.post("/api/v1/namespaces", &namespace("wanted", None)).await.expect(201);
     let claim = |organization: &str| {
         let mut object = made.clone();
@@ -38,7 +46,9 @@ async fn a_project_has_one_owner() {
         object
     };
     let claims: Vec<Value> = (0..20).map(|number| claim(if number % 2 == 0 { "Acme" } else { "Beta" })).collect();
-    let answers = join_all(claims.iter().map(|claim| root.put("/api/v1/namespaces/wanted", claim))).await;
+    let put =
+        async |number: usize, claim| [&root, &other][number / 2 % 2].put("/api/v1/namespaces/wanted", claim).await;
+    let answers = join_all(claims.iter().enumerate().map(|(number, claim)| put(number, claim))).await;
     let won: Vec<Value> = answers.iter().filter(|answer| answer.code == 200).map(crate::client::Answer::json).collect();
     assert_eq!(won.len(), 1);
     assert!(answers.iter().all(|answer| matches!(answer.code, 200 | 409)));
@@ -46,18 +56,24 @@ async fn a_project_has_one_owner() {
     assert_eq!(owner, won[0]["metadata"]["labels"]);
 }
 
-/// Edits by many at once never bring back who was taken out.
+/// O-07: edits by many at once, over two servers, never bring back who was taken out.
 #[tokio::test]
 async fn a_removal_is_never_lost() {
-    let site = Site::open().await;
-    let root = site.root();
+    let etcd = Etcd::options().start().await.unwrap();
+    let sites = Site::replicas(&etcd).await;
+    let root = sites[0].root();
     let users: Vec<String> = (0..40).map(|number| format!("user{number}")).collect();
     let people = json!({ "adminUsers": ["alice"], "memberUsers": users });
     root.post(&format!("{API}/organizations"), &organization("Acme", people)).await.expect(201);
-    let (alice, groups) = (site.user("alice"), format!("{API}/organizations/Acme/groups"));
+    let (alice, groups) = (sites[0].user("alice"), format!("{API}/organizations/Acme/groups"));
     let half: Vec<&str> = users[..20].iter().map(String::as_str).collect();
     alice.post(&groups, &org_group("Acme:dev", &half)).await.expect(201);
-    let edit = async |remove: Option<&String>, add: Option<&String>| {
+    // The other server knows who administers the organization a moment later.
+    let other = sites[1].user("alice");
+    let known = eventually("the other server knows", async || other.get(&groups).await.code == 200).await;
+    println!("an organization counts on another server after {known:?}");
+    let edit = async |number: usize, remove: Option<&String>, add: Option<&String>| {
+        let alice = sites[number % 2].user("alice");
         loop {
             let mut seen = alice.get(&format!("{API}/orggroups/Acme:dev")).await.expect(200);
             let members = seen["users"].as_array_mut().unwrap();
@@ -70,8 +86,8 @@ async fn a_removal_is_never_lost() {
             }
         }
     };
-    let removals = users[..20].iter().map(|user| edit(Some(user), None));
-    let additions = users[20..].iter().map(|user| edit(None, Some(user)));
+    let removals = users[..20].iter().enumerate().map(|(number, user)| edit(number, Some(user), None));
+    let additions = users[20..].iter().enumerate().map(|(number, user)| edit(number, None, Some(user)));
     tokio::join!(join_all(removals), join_all(additions));
     let mut left: Vec<String> = alice.get(&format!("{API}/orggroups/Acme:dev")).await.expect(200)["users"]
         .as_array()
@@ -83,4 +99,24 @@ async fn a_removal_is_never_lost() {
     let mut expected = users[20..].to_vec();
     expected.sort();
     assert_eq!(left, expected);
+}
+
+/// ORG-16: what is written on one server counts on the other within moments: by its watch, and not by a list with each request.
+#[tokio::test]
+async fn what_one_server_writes_counts_on_the_other() {
+    let etcd = Etcd::options().start().await.unwrap();
+    let sites = Site::replicas(&etcd).await;
+    sites[0].furnish().await;
+    let (alice, bob) = (sites[0].user("alice"), sites[1].user("bob"));
+    let dev = format!("{API}/orggroups/Acme:dev");
+    alice.post(&format!("{API}/orggroups"), &org_group("Acme:dev", &["bob"])).await.expect(201);
+    let mut longest = std::time::Duration::ZERO;
+    for round in 0..20 {
+        let (users, is_in) = if round % 2 == 0 { (json!(["bob"]), true) } else { (json!(["carol"]), false) };
+        alice.merge(&dev, &json!({ "users": users })).await.expect(200);
+        let name = "org:Acme:dev".to_owned();
+        let took = eventually("it counts", async || bob.groups().await.contains(&name) == is_in).await;
+        longest = longest.max(took);
+    }
+    println!("a change of a group counts on another server after {longest:?} at most");
 }

@@ -1,48 +1,110 @@
-//! A server with two organizations, and the people who use it.
+//! A server with two organizations, and the people who use it: a server that stands alone, or one behind a cluster.
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::MutexGuard;
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
+use crate::behind::{self, AUDIT_LOG};
 use crate::client::{Answer, Client, Endpoint, JSON, MERGE_PATCH, request};
-use crate::process::{Server, folder};
+use crate::process::{PATIENCE, Server, folder};
 
 pub(crate) const API: &str = "/apis/org.bailiwick.dev/v1alpha1";
 pub(crate) const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+const APPLY: &str = "application/apply-patch+yaml";
 
-/// A server.
+/// A server, and the way to it.
 pub(crate) struct Site {
-    _server: Server,
+    pub(crate) mode: Mode,
+    pub(crate) server: Server,
     client: Client,
-    _folder: TempDir,
+    stranger: Endpoint,
+    _turn: Option<MutexGuard<'static, ()>>,
+    folder: TempDir,
+}
+
+/// How the server stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It is all there is: what is written counts with the next request.
+    Alone,
+    /// Behind a cluster, through which everyone comes, and where what is written counts a moment later.
+    Behind,
 }
 
 /// Someone who asks.
 #[derive(Clone)]
 pub(crate) struct Person {
     client: Client,
-    /// Whom to act as; the administrator of the server if there is none.
+    mode: Mode,
+    /// Whom to act as; the administrator of the server, or the cluster, if there is none.
     name: Option<String>,
     groups: Vec<String>,
+    log: PathBuf,
 }
 
 // === impl Site ===
 
 impl Site {
-    /// An empty one.
-    pub(crate) async fn open() -> Self {
+    /// An empty server that stands alone.
+    pub(crate) async fn alone() -> Self {
         let folder = folder();
         let server = Server::start(folder.path(), &[]).await;
-        let client = Endpoint::of(&server).connect().await.unwrap();
-        Self { _server: server, client, _folder: folder }
+        let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
+        let client = endpoint.connect().await.unwrap();
+        Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }
     }
 
-    /// One with two organizations. Acme is run by alice, and by the Group `acme-leads`, in which lea is; bob and carol are
-    /// members, carol by the Group `engineers`. Beta is run by ben, and bella is its member. Each owns a project.
-    pub(crate) async fn with_organizations() -> Self {
-        let site = Self::open().await;
+    /// An empty server behind a cluster, which all tests share: one has it at a time.
+    pub(crate) async fn behind() -> Self {
+        let (turn, cluster) = behind::cluster().await;
+        let folder = folder();
+        let server = cluster.serve(folder.path()).await;
+        let client = cluster.administrator().connect().await.unwrap();
+        let stranger = cluster.stranger();
+        let site = Self { mode: Mode::Behind, server, client, stranger, _turn: Some(turn), folder };
+        site.forget_owners().await;
+        // Whoever runs controllers takes back what was given by organizations that this server has never heard of.
+        let derived = format!("{RBAC}/rolebindings?labelSelector=bailiwick.dev/derived-from");
         let root = site.root();
+        eventually("nothing is left of earlier tests", async || {
+            root.get(&derived).await.expect(200)["items"].as_array().is_some_and(Vec::is_empty)
+        })
+        .await;
+        site
+    }
+
+    /// Two servers that stand alone, over one etcd.
+    pub(crate) async fn replicas(etcd: &bailiwick_test_host::Etcd) -> [Self; 2] {
+        let servers = format!("--etcd-servers={}", etcd.endpoints().join(","));
+        let start = async |folder: TempDir| {
+            let server = Server::start(folder.path(), &[&servers]).await;
+            let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
+            let client = endpoint.connect().await.unwrap();
+            Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }
+        };
+        let (first, second) = (start(folder()).await, folder());
+        // They are one, so they have one authority.
+        let pki = second.path().join("bailiwick-data/pki");
+        std::fs::create_dir_all(&pki).unwrap();
+        for file in std::fs::read_dir(first.server.data.join("pki")).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), pki.join(file.file_name())).unwrap();
+        }
+        let second = start(second).await;
+        [first, second]
+    }
+
+    /// With two organizations. Acme is run by alice, and by the Group `acme-leads`, in which lea is; bob and carol are
+    /// members, carol by the Group `engineers`. Beta is run by ben, and bella is its member. Each owns a project.
+    pub(crate) async fn furnish(&self) {
+        let root = self.root();
         for (name, users) in [("acme-leads", ["lea"]), ("engineers", ["carol"])] {
             root.post(&format!("{API}/groups"), &group(name, &users)).await.expect(201);
         }
@@ -54,14 +116,47 @@ impl Site {
         let beta = json!({ "adminUsers": ["ben"], "memberUsers": ["bella"] });
         root.post(&format!("{API}/organizations"), &organization("Beta", beta)).await.expect(201);
         for (name, owner) in [("acme-web", "organizations__Acme"), ("beta-web", "organizations__Beta")] {
-            root.post("/api/v1/namespaces", &namespace(name, Some(owner))).await.expect(201);
+            self.make_project(name, owner).await;
         }
-        site
     }
 
-    /// The administrator of the server.
+    /// A namespace with this owner. A cluster may have it from another test.
+    pub(crate) async fn make_project(&self, name: &str, owner: &str) {
+        let root = self.root();
+        let made = root.post("/api/v1/namespaces", &namespace(name, Some(owner))).await;
+        if self.mode == Mode::Behind && made.code == 409 {
+            self.give(name, json!(owner)).await;
+        } else {
+            made.expect(201);
+        }
+        if self.mode == Mode::Behind {
+            // The server learns of it by a watch.
+            let organization = owner.trim_start_matches("organizations__");
+            let path = format!("{API}/organizations/{organization}/projects");
+            eventually("the server knows the project", async || {
+                root.get(&path).await.json()["projects"].as_array().is_some_and(|all| all.contains(&json!(name)))
+            })
+            .await;
+        }
+    }
+
+    /// Changes the owner of a namespace.
+    pub(crate) async fn give(&self, namespace: &str, owner: Value) {
+        let patch = json!({ "metadata": { "labels": { "openshift.io/owner": owner } } });
+        self.root().merge(&format!("/api/v1/namespaces/{namespace}"), &patch).await.expect(200);
+    }
+
+    /// What earlier tests gave to organizations that are no more.
+    async fn forget_owners(&self) {
+        let list = self.root().get("/api/v1/namespaces?labelSelector=openshift.io/owner").await.expect(200);
+        for namespace in list["items"].as_array().unwrap() {
+            self.give(namespace["metadata"]["name"].as_str().unwrap(), Value::Null).await;
+        }
+    }
+
+    /// The administrator of the server, or of the cluster.
     pub(crate) fn root(&self) -> Person {
-        Person { client: self.client.clone(), name: None, groups: Vec::new() }
+        self.person(None, &[])
     }
 
     /// A user.
@@ -71,9 +166,33 @@ impl Site {
 
     /// A user who comes with groups.
     pub(crate) fn user_in(&self, name: &str, groups: &[&str]) -> Person {
-        let groups = groups.iter().map(|group| (*group).to_owned()).collect();
-        Person { client: self.client.clone(), name: Some(name.to_owned()), groups }
+        self.person(Some(name), groups)
     }
+
+    /// Someone without any credential.
+    pub(crate) async fn stranger(&self) -> Client {
+        self.stranger.connect().await.unwrap()
+    }
+
+    fn person(&self, name: Option<&str>, groups: &[&str]) -> Person {
+        Person {
+            client: self.client.clone(),
+            mode: self.mode,
+            name: name.map(str::to_owned),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            log: self.folder.path().join(AUDIT_LOG),
+        }
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < PATIENCE, "in vain: {what}");
+        sleep(Duration::from_millis(50)).await;
+    }
+    began.elapsed()
 }
 
 // === impl Person ===
@@ -87,12 +206,45 @@ impl Person {
         self.send(Method::POST, path, JSON, Some(object)).await
     }
 
+    /// Makes something that takes rights which were given a moment ago.
+    pub(crate) async fn post_soon(&self, path: &str, object: &Value) {
+        let began = Instant::now();
+        loop {
+            let answer = self.post(path, object).await;
+            if answer.code == 201 || self.mode == Mode::Alone || began.elapsed() > PATIENCE {
+                answer.expect(201);
+                return;
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Does not make something, for this reason. The rights that it takes may have been given a moment ago.
+    pub(crate) async fn is_refused(&self, path: &str, object: &Value, why: &str) {
+        let began = Instant::now();
+        loop {
+            let answer = self.post(path, object).await;
+            if answer.code == 403 && answer.text().contains(why) {
+                return;
+            }
+            let is_late = self.mode == Mode::Alone || began.elapsed() > PATIENCE;
+            assert!(!is_late, "{path} is not refused with {why:?}: {} {}", answer.code, answer.text());
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+
     pub(crate) async fn put(&self, path: &str, object: &Value) -> Answer {
         self.send(Method::PUT, path, JSON, Some(object)).await
     }
 
     pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Answer {
         self.send(Method::PATCH, path, MERGE_PATCH, Some(patch)).await
+    }
+
+    /// Applies fields on the server, as this field manager.
+    pub(crate) async fn apply(&self, path: &str, manager: &str, object: &Value) -> Answer {
+        let path = format!("{path}?fieldManager={manager}");
+        self.send(Method::PATCH, &path, APPLY, Some(object)).await
     }
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
@@ -112,16 +264,58 @@ impl Person {
         self.client.send(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// The groups that the server takes them to be in.
+    /// The groups that our server takes them to be in.
     pub(crate) async fn groups(&self) -> Vec<String> {
-        let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
-        let answer = self.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &review).await.expect(201);
-        let groups = answer["status"]["userInfo"]["groups"].as_array().cloned().unwrap_or_default();
+        let user = match self.mode {
+            Mode::Alone => {
+                let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
+                let answer = self.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &review).await.expect(201);
+                answer["status"]["userInfo"].clone()
+            }
+            // The cluster is asked who someone is, and knows nothing of organizations. Our server's audit log tells.
+            Mode::Behind => self.audited().await["user"].clone(),
+        };
+        let groups = user["groups"].as_array().cloned().unwrap_or_default();
         groups.iter().map(|group| group.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Whether they may do something in a namespace.
-    pub(crate) async fn can(&self, verb: &str, resource: &str, namespace: &str) -> bool {
+    /// What our server's audit log says of a request of theirs.
+    async fn audited(&self) -> Value {
+        let mark = Uuid::new_v4().to_string();
+        self.get(&format!("{API}/organizations/Acme/members?mark={mark}")).await;
+        let mut found = None;
+        eventually("the request is in the log", async || {
+            let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+            let mut events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            found = events.find(|event| event["requestURI"].as_str().is_some_and(|uri| uri.contains(&mark)));
+            found.is_some()
+        })
+        .await;
+        found.unwrap()
+    }
+
+    /// They may do something in a namespace: now, or behind a cluster within moments.
+    #[track_caller]
+    pub(crate) fn may(&self, verb: &str, resource: &str, namespace: &str) -> impl Future<Output = ()> {
+        self.comes_to(true, verb, resource, namespace)
+    }
+
+    /// They may not, or behind a cluster not for longer than moments.
+    #[track_caller]
+    pub(crate) fn may_not(&self, verb: &str, resource: &str, namespace: &str) -> impl Future<Output = ()> {
+        self.comes_to(false, verb, resource, namespace)
+    }
+
+    async fn comes_to(&self, allowed: bool, verb: &str, resource: &str, namespace: &str) {
+        let began = Instant::now();
+        while self.can(verb, resource, namespace).await != allowed {
+            let is_late = self.mode == Mode::Alone || began.elapsed() > PATIENCE;
+            assert!(!is_late, "{:?} may {verb} {resource} in {namespace}: not {allowed}", self.name);
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn can(&self, verb: &str, resource: &str, namespace: &str) -> bool {
         let attributes = json!({ "verb": verb, "resource": resource, "namespace": namespace });
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",

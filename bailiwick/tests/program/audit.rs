@@ -32,9 +32,9 @@ struct Case {
     body: &'static str,
 }
 
-const CLAIMS: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/audit/resourcecatalogclaims";
+const CLAIMS: &str = "/apis/samples.example.com/v1alpha1/namespaces/audit/claims";
 const JSON: &str = "application/json";
-const CLAIM: &str = r#"{"apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogClaim", "metadata": {"name": "a", "namespace": "audit"},
+const CLAIM: &str = r#"{"apiVersion": "samples.example.com/v1alpha1", "kind": "Claim", "metadata": {"name": "a", "namespace": "audit"},
     "spec": {"catalogName": "gold", "resourceCatalogEntry": {"namespace": "publisher", "name": "database"}}}"#;
 
 const CASES: [Case; 19] = [
@@ -130,8 +130,7 @@ async fn counted(target: &Target) -> BTreeMap<String, String> {
     let request = Request::get("/metrics").body(Full::default()).unwrap();
     let answer = target.client().connection().send("/metrics", request).await.unwrap();
     let text = String::from_utf8(answer.body).unwrap();
-    let is_of_cases =
-        |line: &&str| line.contains("resource=\"resourcecatalogclaims\"") && !line.contains("scope=\"cluster\"");
+    let is_of_cases = |line: &&str| line.contains("resource=\"claims\"") && !line.contains("scope=\"cluster\"");
     let sample = |line: &str| {
         let (labels, count) = line.strip_prefix("apiserver_request_total{")?.rsplit_once("} ")?;
         let mut labels: Vec<&str> = labels.split(',').collect();

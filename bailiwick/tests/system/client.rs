@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,10 +85,17 @@ impl Endpoint {
         Self::new(server, Identity::Stranger)
     }
 
+    /// Some other server, whose certificate this authority signed, with a certificate and its key, or as nobody. PEM, all.
+    pub(crate) fn at(address: SocketAddr, ca: &str, identity: Option<(&str, &str)>) -> Self {
+        let connector = |protocol| connector(ca, protocol, identity);
+        Self { address, http1: connector(b"http/1.1"), http2: connector(b"h2") }
+    }
+
     fn new(server: &Server, identity: Identity) -> Self {
-        let pki = server.data.join("pki");
-        let connector = |protocol| connector(&pki, protocol, identity);
-        Self { address: server.address(), http1: connector(b"http/1.1"), http2: connector(b"h2") }
+        let read = |name: &str| std::fs::read_to_string(server.data.join("pki").join(name)).unwrap();
+        let administrator = (read("admin.crt"), read("admin.key"));
+        let identity = (identity == Identity::Administrator).then_some((&*administrator.0, &*administrator.1));
+        Self::at(server.address(), &read("ca.crt"), identity)
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -131,18 +137,18 @@ impl Endpoint {
     }
 }
 
-fn connector(pki: &Path, protocol: &[u8], identity: Identity) -> TlsConnector {
+fn connector(ca: &str, protocol: &[u8], identity: Option<(&str, &str)>) -> TlsConnector {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(pki.join("ca.crt")).unwrap()).unwrap();
+    roots.add(CertificateDer::from_pem_slice(ca.as_bytes()).unwrap()).unwrap();
     let builder = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots);
     let mut config = match identity {
-        Identity::Stranger => builder.with_no_client_auth(),
-        Identity::Administrator => {
-            let chain = vec![CertificateDer::from_pem_file(pki.join("admin.crt")).unwrap()];
-            let key = PrivateKeyDer::from_pem_file(pki.join("admin.key")).unwrap();
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
             builder.with_client_auth_cert(chain, key).unwrap()
         }
     };

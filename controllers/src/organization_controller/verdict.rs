@@ -2,8 +2,6 @@
 
 use bailiwick_api::{ConditionStatus, OWNER_LABEL, OrgGroupName, OrgRoleBinding, Owner};
 
-/// Namespaces in which nothing is given to anyone by organizations: whoever holds them holds the server.
-const SYSTEM: &str = "kube-";
 /// How many names a message has at most.
 const NAMED: usize = 10;
 
@@ -43,7 +41,7 @@ pub(super) fn of_group(organization: &str, non_members: &[String]) -> Verdict {
 
 /// Why nothing at all is bound in a namespace, where roles are bound by RoleBindings.
 pub(super) fn where_bound(namespace: &str, owner: Option<&str>) -> Option<Verdict> {
-    if namespace.starts_with(SYSTEM) {
+    if namespace.starts_with(OrgRoleBinding::RESERVED_NAMESPACES) {
         let message =
             format!("\"{namespace}\" is a namespace of the system, where organizations give nothing to anyone");
         return Some(Verdict::ineffective("SystemNamespace", message));

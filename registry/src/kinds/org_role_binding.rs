@@ -15,9 +15,6 @@ pub(super) fn kind() -> Result<Kind, KindError> {
     Ok(kind.short_names(&["orb"]).with_status().handing_out_rights().columns(columns).strategy(Bindings))
 }
 
-/// Namespaces in which nothing is given to anyone by organizations: whoever holds them holds the server.
-const SYSTEM: &str = "kube-";
-
 struct Bindings;
 
 // === impl Bindings ===
@@ -25,7 +22,7 @@ struct Bindings;
 impl Strategy for Bindings {
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
         check_role(object, errors);
-        if object.metadata().namespace().starts_with(SYSTEM) {
+        if object.metadata().namespace().starts_with(OrgRoleBinding::RESERVED_NAMESPACES) {
             let why = "projects of organizations are not in namespaces of the system";
             errors.push(FieldError::forbidden(FieldPath::new("metadata").child("namespace"), why));
         }

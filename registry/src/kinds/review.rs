@@ -18,7 +18,9 @@ use crate::User;
 use crate::authorization::{Authorizer, RuleResolver};
 use crate::error::{Error, Result};
 use crate::kind::{Kind, KindError};
+use crate::organizations::Memberships;
 
+pub use access::review_access;
 pub use token::{TokenOwner, TokenReviewError, TokenReviewer};
 
 /// Who answers reviews.
@@ -30,14 +32,16 @@ pub struct Reviewers {
     pub rules: Arc<dyn RuleResolver>,
     /// Who knows tokens.
     pub tokens: Arc<dyn TokenReviewer>,
+    /// Who knows of groups beyond those that are said of users.
+    pub memberships: Arc<dyn Memberships>,
 }
 
 pub(super) fn all(reviewers: &Reviewers) -> Result<Vec<Kind>, KindError> {
     [
-        token::kind(reviewers.tokens.clone()),
+        token::kind(reviewers.clone()),
         self_subject::kind(),
-        access::subject(reviewers.authorizer.clone()),
-        access::local_subject(reviewers.authorizer.clone()),
+        access::subject(reviewers.clone()),
+        access::local_subject(reviewers.clone()),
         access::self_subject(reviewers.authorizer.clone()),
         rules::kind(reviewers.rules.clone()),
     ]
@@ -55,6 +59,18 @@ fn answer(mut object: Object, status: &impl Serialize) -> Result<Object> {
     let status = serde_json::to_value(status).map_err(|error| Error::BadRequest(error.to_string()))?;
     object.fields_mut().insert("status".to_owned(), status);
     Ok(object)
+}
+
+// === impl Reviewers ===
+
+impl Reviewers {
+    /// A user in the groups that are theirs, whoever says what of them.
+    fn in_groups(&self, user: User) -> User {
+        match self.memberships.groups(&user) {
+            Some(groups) => User { groups, ..user },
+            None => user,
+        }
+    }
 }
 
 /// A user as answers tell of them.

@@ -3,10 +3,10 @@
 use bailiwick_api::{OrgGroupName, OrgRoleBinding};
 use bailiwick_machinery::{FieldError, FieldPath};
 use bailiwick_storage::{At, Txn};
-use k8s_openapi::api::rbac::v1::RoleRef;
 
 use super::directory::read;
 use super::guard::{OrganizationRules, failed, invalid};
+use super::project_bindings;
 use super::projects::owner_of;
 use crate::admission::Proposal;
 use crate::authorization::{Attributes, Decision, Resource, Target};
@@ -67,11 +67,7 @@ impl OrganizationRules {
                 "user \"{user}\" may not {verb} rolebindings in the namespace \"{namespace}\", which this stands for"
             )));
         }
-        let role = RoleRef {
-            api_group: Some(new.role_ref.api_group.clone()),
-            kind: new.role_ref.kind.clone(),
-            name: new.role_ref.name.clone(),
-        };
+        let role = project_bindings::role(&new.role_ref);
         let checked = check_binding(&*self.authorizer, &self.roles.policy(), ctx.user, &role, namespace).await;
         checked.map_err(|error| forbidden(error.to_string()))
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bailiwick_api::{OrgGroupName, OrgRoleBinding, group_of_user};
+use bailiwick_api::{OrgGroupName, OrgRoleBinding, OrgRoleRef, group_of_user};
 use k8s_openapi::api::rbac::v1::{RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -107,6 +107,11 @@ impl Known {
     }
 }
 
+/// The role, as a RoleBinding names it.
+pub(super) fn role(role: &OrgRoleRef) -> RoleRef {
+    RoleRef { api_group: Some(role.api_group.clone()), kind: role.kind.clone(), name: role.name.clone() }
+}
+
 /// The binding that an OrgRoleBinding stands for, where an organization owns the namespace.
 fn equivalent(namespace: &str, owner: Option<&str>, binding: &OrgRoleBinding) -> RoleBinding {
     let subject = |kind: &str, name: String| Subject {
@@ -127,11 +132,7 @@ fn equivalent(namespace: &str, owner: Option<&str>, binding: &OrgRoleBinding) ->
             namespace: Some(namespace.to_owned()),
             ..ObjectMeta::default()
         },
-        role_ref: RoleRef {
-            api_group: Some(binding.role_ref.api_group.clone()),
-            kind: binding.role_ref.kind.clone(),
-            name: binding.role_ref.name.clone(),
-        },
+        role_ref: role(&binding.role_ref),
         subjects: Some(org_groups.chain(users).chain(groups).collect()),
     }
 }

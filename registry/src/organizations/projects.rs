@@ -20,6 +20,9 @@ pub trait Projects: Send + Sync + 'static {
     /// The organization that owns a namespace.
     async fn owner_of(&self, namespace: &str) -> Result<Option<String>>;
 
+    /// The same, as far as it is known without asking anyone.
+    fn known_owner_of(&self, namespace: &str) -> Option<String>;
+
     /// The names of the namespaces that an organization owns, in order.
     async fn owned_by(&self, organization: &str) -> Result<Vec<String>>;
 }

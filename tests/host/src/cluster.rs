@@ -3,6 +3,7 @@
 //! It has no nodes, so no pod ever runs; everything that is only API works. Its users have certificates.
 
 mod api_service;
+mod authorization;
 mod sample;
 mod tls;
 
@@ -29,6 +30,7 @@ use crate::port::Port;
 use crate::tool;
 
 pub use api_service::SERVICE_HOST;
+pub use authorization::AuthorizationWebhook;
 pub use sample::SampleApiserver;
 pub use tls::ClusterTls;
 
@@ -48,6 +50,7 @@ pub struct ClusterOptions {
     etcd: EtcdOptions,
     apiserver_flags: Vec<String>,
     controller_manager_flags: Vec<String>,
+    authorization_webhook: Option<AuthorizationWebhook>,
 }
 
 /// A running control plane. Its daemons end, and its data goes, on drop; if the test is failing, the data stays and the logs are
@@ -98,6 +101,12 @@ impl ClusterOptions {
         self
     }
 
+    /// Has kube-apiserver ask this webhook, too, what users may do.
+    pub fn authorization_webhook(mut self, webhook: AuthorizationWebhook) -> Self {
+        self.authorization_webhook = Some(webhook);
+        self
+    }
+
     /// Adds a flag to kube-controller-manager, such as `--controllers=namespace`. Runs it, too.
     pub fn controller_manager_flag(mut self, flag: impl Into<String>) -> Self {
         self.controller_manager_flags.push(flag.into());
@@ -117,11 +126,15 @@ impl ClusterOptions {
         let admin = Kubectl::new(&kubeconfig).await?;
         let tls = ClusterTls::make(folder.path())?;
         let etcd = self.etcd.clone().start().await?;
+        let authorization = match &self.authorization_webhook {
+            Some(webhook) => webhook.write(folder.path(), &tls)?,
+            None => "--authorization-mode=RBAC".to_owned(),
+        };
 
         let admin_tls = Tls::new(tls.ca.text(), Some(&tls.admin()))?;
         let apiserver = Server::start(|port| {
             let name = "kube-apiserver";
-            let flags = self.apiserver_flags(port, &etcd, &tls);
+            let flags = self.apiserver_flags(port, &etcd, &tls, &authorization);
             let health = health(port, &admin_tls, "/readyz");
             Daemon::new(name.to_owned(), apiserver_program.clone(), flags, log_path(&folder, name), health)
         })
@@ -143,7 +156,7 @@ impl ClusterOptions {
         Ok(cluster)
     }
 
-    fn apiserver_flags(&self, port: &Port, etcd: &Etcd, tls: &ClusterTls) -> Vec<String> {
+    fn apiserver_flags(&self, port: &Port, etcd: &Etcd, tls: &ClusterTls, authorization: &str) -> Vec<String> {
         let mut flags = vec![
             format!("--etcd-servers={}", etcd.endpoints().join(",")),
             "--bind-address=127.0.0.1".to_owned(),
@@ -154,7 +167,7 @@ impl ClusterOptions {
             format!("--tls-cert-file={}", tls.server_certificate.path().display()),
             format!("--tls-private-key-file={}", tls.server_key.path().display()),
             format!("--client-ca-file={}", tls.ca.path().display()),
-            "--authorization-mode=RBAC".to_owned(),
+            authorization.to_owned(),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
             format!("--service-account-key-file={}", tls.service_account_key.path().display()),
             format!("--service-account-signing-key-file={}", tls.service_account_key.path().display()),

@@ -23,6 +23,7 @@ mod port;
 mod process;
 pub mod tool;
 
+pub use cluster::AuthorizationWebhook;
 pub use cluster::Cluster;
 pub use cluster::ClusterOptions;
 pub use cluster::ClusterTls;

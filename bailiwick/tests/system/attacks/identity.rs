@@ -124,7 +124,7 @@ async fn kubectl_acts_as_others() {
     let _turn = turn().await;
     let target = Target::start().await;
     let kubectl = target.server.kubectl().await;
-    let masters = ["get", "resourcecatalogclaims", "-n", NAMESPACE, "--as=alice", "--as-group=system:masters"];
+    let masters = ["get", "claims", "-n", NAMESPACE, "--as=alice", "--as-group=system:masters"];
     assert!(kubectl.run(&masters).await.unwrap().success().unwrap().contains(NAME));
     let refused = kubectl.run(&masters[..5]).await.unwrap().stderr;
     assert!(refused.contains("User \"alice\" cannot"), "{refused}");

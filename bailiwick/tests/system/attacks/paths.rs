@@ -63,7 +63,7 @@ async fn detours() {
     let target = Target::start().await;
     let (one, all) = (object(NAMESPACE, NAME), collection(NAMESPACE));
     let paths = [
-        format!("{all}/../resourcecatalogclaims/{NAME}"),
+        format!("{all}/../claims/{NAME}"),
         format!("{all}/./{NAME}"),
         format!("{all}/%2e/{NAME}"),
         format!("{all}/x/../{NAME}"),
@@ -99,7 +99,7 @@ async fn detours() {
         one.replace("/namespaces/target/", "/namespaces/%2e%2e/namespaces/target/"),
         one.replace("/namespaces/target/", "/namespaces//"),
         one.replace("/namespaces/target/", "/"),
-        format!("{GROUP_VERSION}/proxy/namespaces/{NAMESPACE}/resourcecatalogclaims/{NAME}"),
+        format!("{GROUP_VERSION}/proxy/namespaces/{NAMESPACE}/claims/{NAME}"),
     ];
     let requests = |extra: &str| -> Vec<String> {
         let head = |path: &String| format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{extra}\r\n");
@@ -128,11 +128,11 @@ async fn redirections() {
         "api",
         "v1alpha1",
         "v1",
-        "catalog.bailiwick.dev",
+        "samples.example.com",
         "namespaces",
         "target",
         "victim",
-        "resourcecatalogclaims",
+        "claims",
         "status",
         "..",
         ".",

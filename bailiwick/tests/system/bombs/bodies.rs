@@ -22,7 +22,7 @@ async fn nested_bodies() {
     for (what, value) in [("open brackets", &brackets), ("brackets", &closed), ("objects", &objects)] {
         target.post(&format!("{what} as JSON"), JSON, value.clone(), &[400]).await;
         target.post(&format!("{what} as YAML"), YAML, value.clone(), &[400]).await;
-        let inside = format!(r#"{{"apiVersion":"catalog.bailiwick.dev/v1alpha1","spec":{value}"#);
+        let inside = format!(r#"{{"apiVersion":"samples.example.com/v1alpha1","spec":{value}"#);
         target.post(&format!("{what} inside JSON"), JSON, inside, &[400]).await;
         let merge = format!(r#"{{"spec":{value}}}"#);
         patch(&target, &format!("{what} as a merge patch"), MERGE_PATCH, merge, &[400]).await;
@@ -43,7 +43,7 @@ async fn patches() {
     let _turn = turn().await;
     let target = Target::start().await;
     let operations = |operation: &Value, count: usize| Value::from(vec![operation.clone(); count]).to_string();
-    let test = json!({"op": "test", "path": "/kind", "value": "ResourceCatalogClaim"});
+    let test = json!({"op": "test", "path": "/kind", "value": "Claim"});
     patch(&target, "as many operations as may be", JSON_PATCH, operations(&test, 10_000), &[200]).await;
     patch(&target, "one operation more", JSON_PATCH, operations(&test, 10_001), &[413]).await;
     let mut doubling = vec![json!({"op": "add", "path": "/spec/x", "value": ["x".repeat(1_000)]})];

@@ -17,7 +17,7 @@ const MOST_GROWTH_BY_ONE: u64 = 80 << 20;
 
 fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
     json!({
-        "manager": manager, "operation": operation, "apiVersion": "catalog.bailiwick.dev/v1alpha1",
+        "manager": manager, "operation": operation, "apiVersion": "samples.example.com/v1alpha1",
         "fieldsType": "FieldsV1", "fieldsV1": fields,
     })
 }
@@ -30,7 +30,7 @@ async fn claim_owners(target: &Target, what: &str, entries: Vec<Value>, codes: &
 async fn apply(target: &Target, what: &str, labels: Value, codes: &[u16]) {
     let path = format!("{}?fieldManager=someone", object(NAMESPACE, NAME));
     let body = json!({
-        "apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogClaim",
+        "apiVersion": "samples.example.com/v1alpha1", "kind": "Claim",
         "metadata": {"name": NAME, "labels": labels},
     });
     target.send(what, request(Method::PATCH, &path, APPLY, body.to_string().into()), codes).await;

@@ -38,8 +38,8 @@ async fn a_token_never_leaves_its_collection() {
         "a/b/c\0",
         "a\0b\0",
         "\u{10ffff}\0",
-        "/registry/catalog.bailiwick.dev/resourcecatalogclaims/before/a\0",
-        "resourcecatalogclaims/before/a\0",
+        "/registry/samples.example.com/claims/before/a\0",
+        "claims/before/a\0",
         "target/a\0",
         "%2e%2e/before/a\0",
     ];

@@ -5,7 +5,7 @@ use http::Method;
 use http::header::USER_AGENT;
 
 use super::{metrics, sum};
-use crate::claims::collection;
+use crate::claims::{collection, define};
 use crate::client::{Endpoint, request};
 use crate::memory::{mebibytes, resident};
 use crate::process::{Server, folder};
@@ -24,6 +24,7 @@ async fn names_that_nobody_has_make_no_series() {
     let server = Server::start(folder.path(), &[]).await;
     let client = Endpoint::of(&server).connect().await.unwrap();
     let count = std::env::var(REQUESTS).map_or(DEFAULT_REQUESTS, |count| count.parse().unwrap());
+    define(&client).await;
     // Every shape once, so that what is made once is made.
     flood(&client, 0, 64).await;
     metrics(&client).await;
@@ -44,8 +45,8 @@ async fn flood(client: &crate::client::Client, first: usize, last: usize) {
     for number in first..last {
         let path = match number % 8 {
             0 => format!("/apis/g{number}.example.dev/v1/things"),
-            1 => format!("/apis/catalog.bailiwick.dev/v{number}/resourcecatalogclaims"),
-            2 => format!("/apis/catalog.bailiwick.dev/v1alpha1/r{number}"),
+            1 => format!("/apis/samples.example.com/v{number}/claims"),
+            2 => format!("/apis/samples.example.com/v1alpha1/r{number}"),
             3 => format!("{}/a/s{number}", collection("default")),
             4 => format!("/nowhere{number}"),
             5 => format!("/livez/c{number}"),

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{metrics, sum};
-use crate::claims::everywhere;
+use crate::claims::{define, everywhere};
 use crate::client::Endpoint;
 use crate::memory::{mebibytes, resident};
 use crate::process::{Server, folder};
@@ -31,6 +31,7 @@ async fn idle_watchers_cost_little() {
     // Who watch as well.
     let server = Server::start(folder.path(), &["--controllers="]).await;
     let endpoint = Endpoint::of(&server);
+    define(&endpoint.connect().await.unwrap()).await;
     let count = std::env::var(WATCHERS).map_or(DEFAULT_WATCHERS, |count| count.parse().unwrap());
     let before = resident(server.pid());
     let (mut connections, mut watches) = (Vec::new(), Vec::new());

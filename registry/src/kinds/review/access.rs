@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bailiwick_machinery::{FieldErrors, GroupKind, NameRule, Object, Scope};
+use k8s_openapi::Resource as _;
 use k8s_openapi::api::authorization::v1::{
     LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SubjectAccessReview,
     SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
 
 use super::selectors::Selectors;
-use super::{answer, typed, validation};
+use super::{Reviewers, answer, typed, validation};
 use crate::User;
 use crate::authorization::{Attributes, Authorizer, Decision, Resource, Target};
 use crate::error::{Error, Result};
@@ -20,14 +21,14 @@ use crate::virtual_kind::{Virtual, VirtualCall, VirtualVerb};
 const CREATE: &[VirtualVerb] = &[VirtualVerb::Create];
 
 /// Whether someone may.
-pub(super) fn subject(authorizer: Arc<dyn Authorizer>) -> Result<Kind, KindError> {
-    Ok(Kind::host::<SubjectAccessReview>(Scope::Cluster, NameRule::DnsSubdomain)?.made_by(Subject(authorizer)))
+pub(super) fn subject(reviewers: Reviewers) -> Result<Kind, KindError> {
+    Ok(Kind::host::<SubjectAccessReview>(Scope::Cluster, NameRule::DnsSubdomain)?.made_by(Subject(reviewers)))
 }
 
 /// Whether someone may in one namespace.
-pub(super) fn local_subject(authorizer: Arc<dyn Authorizer>) -> Result<Kind, KindError> {
+pub(super) fn local_subject(reviewers: Reviewers) -> Result<Kind, KindError> {
     let kind = Kind::host::<LocalSubjectAccessReview>(Scope::Namespaced, NameRule::DnsSubdomain)?;
-    Ok(kind.made_by(LocalSubject(authorizer)))
+    Ok(kind.made_by(LocalSubject(reviewers)))
 }
 
 /// Whether the one who asks may.
@@ -36,8 +37,8 @@ pub(super) fn self_subject(authorizer: Arc<dyn Authorizer>) -> Result<Kind, Kind
     Ok(kind.made_by(SelfSubject(authorizer)))
 }
 
-struct Subject(Arc<dyn Authorizer>);
-struct LocalSubject(Arc<dyn Authorizer>);
+struct Subject(Reviewers);
+struct LocalSubject(Reviewers);
 struct SelfSubject(Arc<dyn Authorizer>);
 
 // === impl Subject ===
@@ -48,14 +49,26 @@ impl Virtual for Subject {
         CREATE
     }
 
-    async fn create(&self, call: VirtualCall<'_>, sent: Object) -> Result<Object> {
-        let review: SubjectAccessReview = typed(&sent)?;
-        let mut errors = FieldErrors::default();
-        validation::subject(&review.spec, &mut errors);
-        validation::metadata(&sent, &[], "must be empty", &mut errors);
-        check(call, errors)?;
-        answer_about(&*self.0, review.spec, sent).await
+    async fn create(&self, _: VirtualCall<'_>, sent: Object) -> Result<Object> {
+        let spec = checked(&sent)?;
+        answer_about(&*self.0.authorizer, &self.0.in_groups(subject_of(&spec)), spec, sent).await
     }
+}
+
+/// Answers a SubjectAccessReview.
+pub async fn review_access(authorizer: &dyn Authorizer, sent: Object) -> Result<Object> {
+    let spec = checked(&sent)?;
+    answer_about(authorizer, &subject_of(&spec), spec, sent).await
+}
+
+/// What a SubjectAccessReview asks.
+fn checked(sent: &Object) -> Result<SubjectAccessReviewSpec> {
+    let review: SubjectAccessReview = typed(sent)?;
+    let mut errors = FieldErrors::default();
+    validation::subject(&review.spec, &mut errors);
+    validation::metadata(sent, &[], "must be empty", &mut errors);
+    check(errors)?;
+    Ok(review.spec)
 }
 
 // === impl LocalSubject ===
@@ -66,14 +79,15 @@ impl Virtual for LocalSubject {
         CREATE
     }
 
-    async fn create(&self, call: VirtualCall<'_>, sent: Object) -> Result<Object> {
+    async fn create(&self, _: VirtualCall<'_>, sent: Object) -> Result<Object> {
         let review: LocalSubjectAccessReview = typed(&sent)?;
         let mut errors = FieldErrors::default();
         validation::subject(&review.spec, &mut errors);
         validation::metadata(&sent, &["namespace"], "must be empty except for namespace", &mut errors);
         validation::local(&review.spec, sent.metadata().namespace(), &mut errors);
-        check(call, errors)?;
-        answer_about(&*self.0, review.spec, sent).await
+        check(errors)?;
+        let user = self.0.in_groups(subject_of(&review.spec));
+        answer_about(&*self.0.authorizer, &user, review.spec, sent).await
     }
 }
 
@@ -92,25 +106,29 @@ impl Virtual for SelfSubject {
         validation::attributes(&spec.resource_attributes, &spec.non_resource_attributes, &mut errors);
         validation::selectors(&spec.resource_attributes, &mut errors);
         validation::metadata(&sent, &[], "must be empty", &mut errors);
-        check(call, errors)?;
+        check(errors)?;
         let status = decide(&*self.0, call.ctx.user, spec.resource_attributes, spec.non_resource_attributes).await;
         answer(sent, &status)
     }
 }
 
 /// Upstream names neither the kind nor an object in this refusal.
-fn check(call: VirtualCall<'_>, errors: FieldErrors) -> Result<()> {
+fn check(errors: FieldErrors) -> Result<()> {
     errors.into_result().map_err(|errors| Error::Invalid {
-        kind: GroupKind::new(call.kind.gvk().group.clone(), ""),
+        kind: GroupKind::new(SubjectAccessReview::GROUP, ""),
         name: String::new(),
         errors,
     })
 }
 
-/// Answers what whoever the spec names may do.
-async fn answer_about(authorizer: &dyn Authorizer, spec: SubjectAccessReviewSpec, sent: Object) -> Result<Object> {
-    let user = subject_of(&spec);
-    let status = decide(authorizer, &user, spec.resource_attributes, spec.non_resource_attributes).await;
+/// Answers what a user may do of that which the spec names.
+async fn answer_about(
+    authorizer: &dyn Authorizer,
+    user: &User,
+    spec: SubjectAccessReviewSpec,
+    sent: Object,
+) -> Result<Object> {
+    let status = decide(authorizer, user, spec.resource_attributes, spec.non_resource_attributes).await;
     answer(sent, &status)
 }
 

@@ -1,12 +1,10 @@
 //! TokenReview: whose token is this, and for whom?
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use bailiwick_machinery::{NameRule, Object, Scope};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewStatus};
 
-use super::{answer, typed, user_info};
+use super::{Reviewers, answer, typed, user_info};
 use crate::User;
 use crate::error::{Error, Result};
 use crate::kind::{Kind, KindError};
@@ -37,12 +35,12 @@ pub struct TokenReviewError(pub String);
 /// What is said of a token that nobody knows.
 const UNKNOWN: &str = "invalid bearer token";
 
-pub(super) fn kind(tokens: Arc<dyn TokenReviewer>) -> Result<Kind, KindError> {
+pub(super) fn kind(reviewers: Reviewers) -> Result<Kind, KindError> {
     let kind = Kind::host::<TokenReview>(Scope::Cluster, NameRule::DnsSubdomain)?;
-    Ok(kind.secret_bearing().made_by(Reviews(tokens)))
+    Ok(kind.secret_bearing().made_by(Reviews(reviewers)))
 }
 
-struct Reviews(Arc<dyn TokenReviewer>);
+struct Reviews(Reviewers);
 
 // === impl Reviews ===
 
@@ -58,10 +56,10 @@ impl Virtual for Reviews {
         if token.is_empty() {
             return Err(Error::BadRequest("token is required for TokenReview in authentication".to_owned()));
         }
-        let status = match self.0.review(&token, &review.spec.audiences.unwrap_or_default()).await {
+        let status = match self.0.tokens.review(&token, &review.spec.audiences.unwrap_or_default()).await {
             Ok(Some(owner)) => TokenReviewStatus {
                 authenticated: Some(true),
-                user: Some(user_info(&owner.user)),
+                user: Some(user_info(&self.0.in_groups(owner.user))),
                 audiences: Some(owner.audiences).filter(|audiences| !audiences.is_empty()),
                 error: None,
             },
