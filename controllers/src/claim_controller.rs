@@ -126,7 +126,8 @@ impl ClaimController {
             counted_soon: Mutex::default(),
             unseen: watch::Sender::new(3),
         });
-        // Ends with this future.
+        // Both end with this future.
+        let _followers = EndFollowers(shared.clone());
         let mut tasks = JoinSet::new();
         for _ in 0..WORKERS {
             tasks.spawn(work(shared.clone()));
@@ -163,6 +164,15 @@ async fn work(shared: Arc<Shared>) {
                 shared.queue.failed(work);
             }
         }
+    }
+}
+
+/// Ends whoever follows kinds. They know the controller, so that it would not end by itself.
+struct EndFollowers(Arc<Shared>);
+
+impl Drop for EndFollowers {
+    fn drop(&mut self) {
+        self.0.end_followers();
     }
 }
 

@@ -21,10 +21,11 @@ impl Claim<'_> {
     pub(super) async fn bind(
         &self,
         found: &Value,
+        index: usize,
         means: &Means<'_>,
         resources: &Objects,
     ) -> Result<Result<Resource, Obstacle>, WorkError> {
-        if let Some(obstacle) = self.refusal(found, means) {
+        if let Some(obstacle) = self.refusal(found, index, means) {
             return Ok(Err(obstacle));
         }
         let policy = text(found, &format!("/metadata/annotations/{}", RECLAIM_ANNOTATION.replace('/', "~1")));
@@ -54,19 +55,18 @@ impl Claim<'_> {
     }
 
     /// Why a resource cannot become this claim's.
-    fn refusal(&self, found: &Value, means: &Means<'_>) -> Option<Obstacle> {
+    fn refusal(&self, found: &Value, index: usize, means: &Means<'_>) -> Option<Obstacle> {
         let obstacle = |reason, message: String| Some(Obstacle::new("Bound", reason, message));
         let what = format!("the {} {}", means.facts.kind, text(found, "/metadata/name"));
         if is_going(found) {
             return obstacle("ResourceTerminating", format!("{what} is being deleted"));
         }
         let offered = claim_ref(found, means.facts.claim_ref);
-        if let Some(other) = offered.as_ref().filter(|other| !self.is_meant_by(other)) {
+        if offered.as_ref().is_some_and(|other| !self.is_meant_by(other)) {
             let released = phase(found) == Some(Phase::Released);
             let how =
                 if released { "was bound to another claim, and has not been recycled" } else { "is another claim's" };
             // Whose it is, is not for everyone to know.
-            let _ = other;
             return obstacle("ResourceTaken", format!("{what} {how}"));
         }
         if offered.is_none() && phase(found) == Some(Phase::Unbindable) {
@@ -75,7 +75,11 @@ impl Claim<'_> {
         let spec = means.definition.map(|definition| &definition.object.spec);
         let policy = spec.and_then(|spec| spec.resource_ref_policy).unwrap_or_default();
         let is_named = text(&self.object, "/spec/resourceRef/name") == text(found, "/metadata/name");
-        if is_named && offered.is_none() && policy == ResourceRefPolicy::Consented {
+        // Asked here again: what the claim says may be something else by now than when this was chosen.
+        let is_preferred = spec.and_then(|spec| spec.resources.get(index)).is_some_and(|entry| entry.prefer_existing)
+            && means.rules.is_some_and(|rules| rules.matches_resource(&self.object, found));
+        let is_consented = offered.is_some() || policy == ResourceRefPolicy::Any || (is_preferred && !is_named);
+        if !is_consented {
             let message = format!(
                 "{what} does not name this claim: whoever looks after it can do so in its {}, or the definition can allow it \
                  by spec.resourceRefPolicy",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::claim_status::{Binding, ClaimStatus, DefinitionRef, Obstacle};
 use super::index::Key;
-use super::objects::{Objects, finalizers, is_going, metadata_patch, text, with_finalizer};
+use super::objects::{Objects, finalizers, is_going, metadata_patch, text, with_finalizer, without_finalizer};
 use super::schedule::{Decision, Scheduled};
 use super::{Shared, WorkError, about};
 
@@ -66,12 +66,6 @@ impl Claim<'_> {
     }
 
     async fn satisfy(&mut self) -> Result<(), WorkError> {
-        // Before anything exists that would have to be looked after.
-        if !finalizers(&self.object).contains(&CLAIM_FINALIZER) {
-            let finalizers = with_finalizer(&self.object, CLAIM_FINALIZER);
-            let patch = metadata_patch(&self.object, json!({ "finalizers": finalizers }));
-            self.object = self.objects().patch(&self.key.place.name, &patch).await?;
-        }
         let before = self.status.clone();
         let obstacle = match self.decide().await? {
             Some(obstacle) => Some(obstacle),
@@ -104,8 +98,12 @@ impl Claim<'_> {
         self.status.set_candidates(candidates);
         let Some(decision) = decision else {
             let obstacle = self.nothing_fits(definitions, &misses);
+            // There is nothing to look after.
+            self.hold(without_finalizer).await?;
             return Ok(Some(obstacle));
         };
+        // Before anything exists that would have to be looked after.
+        self.hold(with_finalizer).await?;
         for pick in &decision.choice.picks {
             if let Pick::Class(class) = pick {
                 self.shared.hold_class(class).await?;
@@ -116,6 +114,16 @@ impl Claim<'_> {
         self.conclude(None);
         self.write_status(&before).await?;
         Ok(None)
+    }
+
+    /// Changes what keeps the claim from going, if that is otherwise.
+    async fn hold(&mut self, change: fn(&Value, &str) -> Value) -> Result<(), WorkError> {
+        let wanted = change(&self.object, CLAIM_FINALIZER);
+        if wanted != json!(finalizers(&self.object)) {
+            let patch = metadata_patch(&self.object, json!({ "finalizers": wanted }));
+            self.object = self.objects().patch(&self.key.place.name, &patch).await?;
+        }
+        Ok(())
     }
 
     fn nothing_fits(&self, definitions: usize, misses: &str) -> Obstacle {

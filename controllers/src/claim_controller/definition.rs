@@ -61,26 +61,35 @@ impl Shared {
     /// Notes what came of looking at a definition. Claims are looked at again if that is something else than before.
     fn stand(self: &Arc<Self>, name: &str, standing: Option<Standing>) {
         let mut index = self.index();
+        let state = index.definitions.get(name).map(|definition| (definition.generation(), definition.is_going()));
+        let last = match state {
+            Some(state) => index.looked_at.insert(name.to_owned(), state),
+            None => index.looked_at.remove(name),
+        };
         let old = index.standings.get(name).cloned();
-        if old.as_deref() == standing.as_ref() {
-            drop(index);
-            // The definition itself may have changed.
-            return self.look_at_claims_of(name);
+        let stands_as_before = old.as_deref() == standing.as_ref();
+        if stands_as_before && last == state {
+            return;
         }
         match standing {
             Some(standing) => index.standings.insert(name.to_owned(), Arc::new(standing)),
             None => index.standings.remove(name),
         };
         drop(index);
-        self.follow_what_is_wanted();
+        if !stands_as_before {
+            self.follow_what_is_wanted();
+        }
         self.look_at_claims_of(name);
     }
 
-    /// Claims that wait may be satisfied by it now.
+    /// Claims that wait may be satisfied by it now, and those that are may be told that it has changed.
     fn look_at_claims_of(&self, name: &str) {
         let index = self.index();
         let Some(definition) = index.definitions.get(name) else { return };
-        let work = index.waiting_of(&group_kind(&definition.object.spec.claim));
+        let kind = group_kind(&definition.object.spec.claim);
+        let mut work = index.waiting_of(&kind);
+        let users = index.definition_users(&definition.uid());
+        work.extend(users.into_iter().filter(|key| key.kind == kind).map(Work::Claim));
         drop(index);
         self.queue.extend(work);
     }

@@ -1,6 +1,6 @@
 //! Which kinds are followed: they come and go with the definitions that name them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use k8s_openapi::api::core::v1::Secret;
@@ -21,6 +21,8 @@ pub(super) struct Followers {
     kinds: HashMap<GroupKind, (Wanted, Running)>,
     /// Namespaces whose Secrets are followed, because resources write theirs there.
     secrets: HashMap<String, Running>,
+    /// Whether nothing is to be followed any more.
+    has_ended: bool,
 }
 
 /// A task that ends when this does.
@@ -40,6 +42,9 @@ impl Shared {
     /// Follows what is to be followed by now, and nothing else.
     pub(super) fn follow_what_is_wanted(self: &Arc<Self>) {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        if followers.has_ended {
+            return;
+        }
         // Taken under the lock, so that who is late does not undo what is newer.
         let wanted = self.index().wanted();
         let stale: Vec<GroupKind> = followers
@@ -61,20 +66,28 @@ impl Shared {
         }
     }
 
+    pub(super) fn end_followers(&self) {
+        let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        (followers.has_ended, followers.kinds, followers.secrets) = (true, HashMap::new(), HashMap::new());
+    }
+
     /// Follows the Secrets of a namespace: when they were written, and never what they hold.
     pub(super) fn follow_secrets_in(self: &Arc<Self>, namespace: &str) {
         let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        if followers.has_ended {
+            return;
+        }
         let start = || Running(tokio::spawn(follow_secrets(self.clone(), namespace.to_owned())).abort_handle());
         followers.secrets.entry(namespace.to_owned()).or_insert_with(start);
     }
 
     fn see_objects(&self, wanted: &Wanted, changes: Changes<DynamicObject>) {
         let kind = of_facts(&wanted.facts);
-        let known: HashSet<&str> = HashSet::from(["managedFields"]);
         for (place, object) in changes.objects {
             let object = object.and_then(|object| serde_json::to_value(object).ok()).map(|mut object| {
                 if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-                    metadata.retain(|field, _| !known.contains(field.as_str()));
+                    // It is the larger part of most objects, and is read anew where it matters.
+                    metadata.remove("managedFields");
                 }
                 object
             });
@@ -104,11 +117,7 @@ impl Shared {
 async fn follow_kind(shared: Arc<Shared>, wanted: Wanted) {
     let api: Api<DynamicObject> = Api::all_with(shared.deputy.clone(), &api_resource(&wanted.facts));
     let what = format!("{}.{}", wanted.facts.plural, wanted.facts.group);
-    follow_dynamic(api, &what, |changes| shared.see_objects(&wanted, changes)).await;
-}
-
-async fn follow_dynamic(api: Api<DynamicObject>, what: &str, tell: impl FnMut(Changes<DynamicObject>)) {
-    follow(api, everything(), what, "claims", tell).await;
+    follow(api, everything(), &what, "claims", |changes| shared.see_objects(&wanted, changes)).await;
 }
 
 async fn follow_secrets(shared: Arc<Shared>, namespace: String) {

@@ -82,6 +82,8 @@ pub(super) struct Wanted {
 pub(super) struct Index {
     pub(super) definitions: BTreeMap<String, Arc<Definition>>,
     pub(super) standings: HashMap<String, Arc<Standing>>,
+    /// The generation in which a definition was last looked at, and whether it was about to go then.
+    pub(super) looked_at: HashMap<String, (i64, bool)>,
     /// Of each CustomResourceDefinition, what it says of its kind in each version.
     kinds: HashMap<String, Vec<Arc<KindFacts>>>,
     namespaces: HashMap<String, BTreeMap<String, String>>,
@@ -215,7 +217,12 @@ impl Index {
         self.seen.insert(kind.clone());
         let concerned = self.claim_kinds_that_use(kind);
         let mut work: Vec<Work> = concerned.iter().flat_map(|kind| self.claims_of(kind)).collect();
-        work.extend(self.definitions.keys().map(|name| Work::Definition(name.clone())));
+        // Those that are about to go wait until they have seen all claims.
+        let concerned = self
+            .definitions
+            .iter()
+            .filter(|(_, definition)| definition.is_going() && group_kind(&definition.object.spec.claim) == *kind);
+        work.extend(concerned.map(|(name, _)| Work::Definition(name.clone())));
         work
     }
 
@@ -314,7 +321,8 @@ impl Index {
     pub(super) fn see_resource(&mut self, facts: &KindFacts, place: &Place, object: Option<Value>) -> Vec<Work> {
         let kind = of_facts(facts);
         let new = object.map(|object| Resource::of(object, facts));
-        let is_free = new.as_ref().is_none_or(|new| new.claim.is_none());
+        // One that states a name only offers itself.
+        let is_free = new.as_ref().is_none_or(|new| new.claim.as_ref().is_none_or(|claim| claim.uid.is_empty()));
         let resources = self.resources.entry(kind.clone()).or_default();
         let old = match new.clone() {
             Some(resource) => resources.insert(place.clone(), resource),

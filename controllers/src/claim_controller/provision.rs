@@ -48,7 +48,7 @@ impl Claim<'_> {
             let means = Means {
                 facts: &facts,
                 definition: definition.as_deref(),
-                rules: definition.as_deref().and_then(|definition| definition.rules.get(binding.index)),
+                rules: definition.as_deref().and_then(|definition| rules_for(definition, &binding)),
             };
             match self.settle(&binding, &means).await? {
                 Err(found) => {
@@ -178,7 +178,7 @@ impl Claim<'_> {
             let message = format!("there is a {} {} that was not made for this claim", named.kind, named.name);
             return Ok(Err(Obstacle::new("Synced", "NameTaken", message)));
         }
-        self.bind(&found, means, &resources).await
+        self.bind(&found, binding.index, means, &resources).await
     }
 
     /// Makes a resource that is the claim's from its first moment on; none if there is one of its name.
@@ -255,6 +255,16 @@ impl Claim<'_> {
             "another claim was faster: it is decided anew".to_owned(),
         )))
     }
+}
+
+/// How the resource of a binding is made, if the definition still means these kinds.
+fn rules_for<'d>(definition: &'d Definition, binding: &Binding) -> Option<&'d Rules> {
+    let entry = definition.object.spec.resources.get(binding.index)?;
+    let named = binding.resource_ref.as_ref()?;
+    let is_same = entry.resource.is_same_kind(&named.api_version, &named.kind);
+    let class = binding.class_ref.as_ref();
+    let is_same_class = class.is_none_or(|class| entry.class.reference().is_same_kind(&class.api_version, &class.kind));
+    definition.rules.get(binding.index).filter(|_| is_same && is_same_class)
 }
 
 /// Notes what is known of a resource that is the claim's.
