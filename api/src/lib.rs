@@ -2,8 +2,10 @@
 //!
 //! Each kind is a plain struct that serde reads and writes, that schemars describes, and that works with `kube::Api`.
 
+pub mod claims;
 mod condition;
 mod depends_on;
+mod field_path;
 mod group;
 mod kind;
 mod label_selector;
@@ -16,16 +18,19 @@ mod organization_view;
 mod owner;
 pub mod quota;
 mod requester;
+mod resource_binding_definition;
 mod resource_catalog;
 mod resource_catalog_claim;
 mod resource_catalog_copy;
 mod resource_catalog_entry;
+mod resource_claim_definition;
 mod resource_quota_allocation;
 mod service_account;
 mod well_known;
 
 pub use condition::{Condition, ConditionStatus, put_condition};
 pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};
+pub use field_path::{FieldPath, FieldPathError, MAX_FIELD_PATH, SetError, Step};
 pub use group::Group;
 pub use kind::TypeMeta;
 pub use label_selector::selects;
@@ -37,6 +42,11 @@ pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
 pub use requester::Requester;
+pub use resource_binding_definition::{
+    BoundResource, ClassReference, ClassUse, KindReference, Match, Overlay, ProvisioningStrategy,
+    ResourceBindingDefinition, ResourceBindingDefinitionSpec, ResourceBindingDefinitionStatus, ResourceRefPolicy,
+    SelectionStrategy, Strategies, Translate, WaitFor,
+};
 pub use resource_catalog::{
     AcceptancePolicy, AcceptanceRule, ResourceCatalog, ResourceCatalogEntries, ResourceCatalogInfo,
     ResourceCatalogSpec, ResourceCatalogStatus,
@@ -51,9 +61,15 @@ pub use resource_catalog_entry::{
     ResourceCatalogEntry, ResourceCatalogEntrySpec, ResourceCatalogEntryStatus, ResourceListSpec, ResourceListStatus,
     Satisfier,
 };
+pub use resource_claim_definition::{
+    ClaimNames, ClaimValidation, ResourceClaimDefinition, ResourceClaimDefinitionSpec, ResourceClaimDefinitionStatus,
+};
 pub use resource_quota_allocation::{
     AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
     ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
 pub use service_account::{NotServiceAccount, ServiceAccountRef};
-pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};
+pub use well_known::{
+    BINDING_DEFINITION_FINALIZER, CLAIM_DEFINITION_FINALIZER, CLAIM_FINALIZER, CONTROLLERS_LEASE,
+    DEFINITION_UID_ANNOTATION, DERIVED_LABEL, PROVISIONER, PROVISIONER_NAMESPACE,
+};

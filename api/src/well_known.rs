@@ -8,3 +8,18 @@ pub const DEFINITION_UID_ANNOTATION: &str = "claim.bailiwick.dev/definition-uid"
 
 /// The Lease by which several servers of an installation agree on who runs the controllers. It is in their own namespace.
 pub const CONTROLLERS_LEASE: &str = "bailiwick-controllers";
+
+/// Holds a ResourceClaimDefinition until there are no claims of its kind any more.
+pub const CLAIM_DEFINITION_FINALIZER: &str = "claim.bailiwick.dev/claim-definition";
+
+/// Holds a ResourceBindingDefinition until no claim is satisfied by it any more.
+pub const BINDING_DEFINITION_FINALIZER: &str = "claim.bailiwick.dev/binding-definition";
+
+/// Holds a claim until what it was satisfied by was looked after.
+pub const CLAIM_FINALIZER: &str = "claim.bailiwick.dev/claim";
+
+/// The service account, in the namespace of the installation, as which definitions are carried out.
+pub const PROVISIONER: &str = "provisioner";
+
+/// Where that is on a server that stands alone.
+pub const PROVISIONER_NAMESPACE: &str = "bailiwick-system";

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bailiwick_api::{PROVISIONER, PROVISIONER_NAMESPACE, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogClaimController, CatalogController, Clients, GarbageCollector, NamespaceController, OrganizationController,
-    QuotaController, RootCertificatePublisher, ServiceAccountController,
+    CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients, GarbageCollector,
+    NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -58,6 +59,13 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     if flags.runs(ControllerName::Quota) {
         let account = account("quota-controller");
         run(QuotaController::new(account.clone(), account).run(), stopped);
+    }
+    if flags.runs(ControllerName::ClaimDefinition)
+        && let Ok(provisioner) = ServiceAccountRef::new(PROVISIONER_NAMESPACE, PROVISIONER)
+    {
+        let clients = acting("claim-definition-controller");
+        run(ClaimDefinitionController::new(clients.clone(), provisioner.clone(), now).run(), stopped);
+        run(ClaimController::new(clients, provisioner, now).run(), stopped);
     }
 }
 

@@ -8,6 +8,8 @@ use kube::api::{PatchParams, PostParams};
 mod announce;
 mod catalog_claim_controller;
 mod catalog_controller;
+mod claim_controller;
+mod claim_definition_controller;
 mod conditions;
 mod follow;
 mod garbage_collector;
@@ -28,6 +30,8 @@ mod status;
 
 pub use catalog_claim_controller::CatalogClaimController;
 pub use catalog_controller::{Accept, Acceptance, Candidate, CannotTell, CatalogController, Policies};
+pub use claim_controller::ClaimController;
+pub use claim_definition_controller::ClaimDefinitionController;
 pub use garbage_collector::GarbageCollector;
 pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};

@@ -58,6 +58,15 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
         items.into_iter().for_each(|item| self.add(item));
     }
 
+    /// Asks for something later.
+    pub(crate) fn add_after(&self, item: T, pause: Duration) {
+        let later = self.clone();
+        tokio::spawn(async move {
+            sleep(pause).await;
+            later.add(item);
+        });
+    }
+
     /// What to do next. Whoever takes it calls [`Queue::done`] or [`Queue::failed`] afterwards.
     pub(crate) async fn next(&self) -> T {
         loop {

@@ -10,9 +10,11 @@ mod org_role_binding;
 mod organization;
 mod people;
 mod quota_review;
+mod resource_binding_definition;
 mod resource_catalog;
 mod resource_catalog_claim;
 mod resource_catalog_entry;
+mod resource_claim_definition;
 mod resource_quota_allocation;
 mod review;
 mod roles;
@@ -33,6 +35,9 @@ pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer, review_
 pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};
 
+/// The group and version in which definitions of claims were first proposed.
+const ALIAS_OF_CLAIMS: (&str, &str) = ("core.crossplane.io", "v1alpha1");
+
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
     [
@@ -47,9 +52,27 @@ pub fn all() -> Result<Vec<Kind>, KindError> {
         resource_quota_allocation::kind(),
         local_resource_quota_allocation::kind(),
         quota_review::kind(),
+        resource_claim_definition::kind(),
+        resource_binding_definition::kind(),
     ]
     .into_iter()
     .collect()
+}
+
+/// The kinds, where those that have been known by other names are served under these too.
+pub fn with_aliases(kinds: Vec<Kind>) -> Result<Vec<Kind>, KindError> {
+    let served = |kind: Kind| {
+        let stored = kind.stored_gvk();
+        let name = stored.as_ref().map(|stored| (&*stored.group, &*stored.kind)).unwrap_or_default();
+        Ok(match name {
+            ("claim.bailiwick.dev", "ResourceBindingDefinition") => {
+                kind.also_served(resource_binding_definition::alias()?)
+            }
+            ("claim.bailiwick.dev", "ResourceClaimDefinition") => kind.also_served(resource_claim_definition::alias()?),
+            _ => kind,
+        })
+    };
+    kinds.into_iter().map(served).collect()
 }
 
 /// Kubernetes' own kinds, for a server that has no cluster beside it.

@@ -8,6 +8,7 @@ mod admission;
 mod allocations;
 mod authorization;
 mod catalogs;
+mod claim_definitions;
 mod context;
 mod create;
 pub mod definitions;
@@ -46,6 +47,7 @@ pub use authorization::{
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
 };
 pub use catalogs::{CatalogRules, Exposure};
+pub use claim_definitions::{ClaimDefinitionRules, ProvisionerMay, make_provisioner};
 pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_api::CONTROLLERS_LEASE;
+use bailiwick_api::{CONTROLLERS_LEASE, PROVISIONER, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogClaimController, CatalogController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
-    QuotaController,
+    CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients, LeaderElection,
+    LeaderElectionOptions, OrganizationController, QuotaController,
 };
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -45,7 +45,8 @@ pub(crate) fn start(
         let namespace = namespace.unwrap_or_else(|| cluster.default_namespace().to_owned());
         let options = LeaderElectionOptions::default();
         let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
-        election.run(stopped, || lead(server.clone(), cluster.clone(), account.clone(), flags.clone())).await;
+        let lead = || lead(server.clone(), cluster.clone(), account.clone(), namespace.clone(), flags.clone());
+        election.run(stopped, lead).await;
     })
 }
 
@@ -54,24 +55,34 @@ fn home(user: &str) -> Option<&str> {
     user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':').map(|(namespace, _)| namespace)
 }
 
-async fn lead(server: Arc<Server>, cluster: Client, account: User, flags: HostFlags) {
+/// Runs the controllers that the flags ask for, as long as it is polled. The provisioner is in the namespace of the Lease.
+async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: String, flags: HostFlags) {
     let own = Client::new(InProcess::new(server, account.clone()), "default");
     let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
-    let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
-    let catalogs = CatalogController::new(acting.clone(), now);
-    let claims = CatalogClaimController::new(acting, now);
-    let quotas = QuotaController::new(own, cluster);
-    tokio::join!(
-        when(flags.runs(ControllerName::Organization), organizations.run()),
-        when(flags.runs(ControllerName::Catalog), catalogs.run()),
-        when(flags.runs(ControllerName::CatalogClaim), claims.run()),
-        when(flags.runs(ControllerName::Quota), quotas.run()),
-    );
-}
-
-/// Runs what is wanted. What is not wanted does not end, because others go on.
-async fn when(is_wanted: bool, controller: impl Future<Output = ()>) {
-    if is_wanted { controller.await } else { std::future::pending().await }
+    let mut running = JoinSet::new();
+    if flags.runs(ControllerName::Organization) {
+        let organizations = OrganizationController::new(own.clone(), cluster.clone(), now);
+        running.spawn(organizations.with_role_bindings(account.name).run());
+    }
+    if flags.runs(ControllerName::Catalog) {
+        running.spawn(CatalogController::new(acting.clone(), now).run());
+    }
+    if flags.runs(ControllerName::CatalogClaim) {
+        running.spawn(CatalogClaimController::new(acting.clone(), now).run());
+    }
+    if flags.runs(ControllerName::Quota) {
+        running.spawn(QuotaController::new(own, cluster).run());
+    }
+    match ServiceAccountRef::new(&namespace, PROVISIONER) {
+        Ok(provisioner) if flags.runs(ControllerName::ClaimDefinition) => {
+            running.spawn(ClaimDefinitionController::new(acting.clone(), provisioner.clone(), now).run());
+            running.spawn(ClaimController::new(acting, provisioner, now).run());
+        }
+        Ok(_) => {}
+        Err(error) => tracing::error!(%error, "claims are not satisfied"),
+    }
+    // They end with this future, and not before.
+    while running.join_next().await.is_some() {}
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.

@@ -11,8 +11,8 @@ use super::duration;
 pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
     /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
-    /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller, catalog-claim-controller and
-    /// quota-controller, which alone run behind a cluster, too.
+    /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller, catalog-claim-controller,
+    /// quota-controller and claim-definition-controller, which alone run behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -31,6 +31,7 @@ pub(crate) enum ControllerName {
     Catalog,
     CatalogClaim,
     Quota,
+    ClaimDefinition,
 }
 
 // === impl HostFlags ===
@@ -52,7 +53,7 @@ impl HostFlags {
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::GarbageCollector,
         Self::Namespace,
         Self::ServiceAccount,
@@ -61,9 +62,11 @@ impl ControllerName {
         Self::Catalog,
         Self::CatalogClaim,
         Self::Quota,
+        Self::ClaimDefinition,
     ];
 
-    const BEHIND_A_CLUSTER: [Self; 4] = [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota];
+    const BEHIND_A_CLUSTER: [Self; 5] =
+        [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota, Self::ClaimDefinition];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -75,6 +78,7 @@ impl ControllerName {
             Self::Catalog => "catalog-controller",
             Self::CatalogClaim => "catalog-claim-controller",
             Self::Quota => "quota-controller",
+            Self::ClaimDefinition => "claim-definition-controller",
         }
     }
 }

@@ -3,7 +3,8 @@
 //! What follows from users' objects is never done under this identity, but as a service account of their namespace, where that
 //! was opted into.
 
-use bailiwick_api::CONTROLLERS_LEASE;
+use bailiwick_api::claims::PROVISIONER_LABEL;
+use bailiwick_api::{CONTROLLERS_LEASE, PROVISIONER};
 use serde_json::{Value, json};
 
 use crate::flags::ActAs;
@@ -15,6 +16,8 @@ use super::plan::Plan;
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const ORGANIZATIONS: &str = "org.bailiwick.dev";
 const CATALOGS: &str = "catalog.bailiwick.dev";
+/// The role of the account as which definitions are carried out.
+const PROVISIONER_ROLE: &str = "bailiwick:provisioner";
 /// The roles that organizations can give from the beginning: Kubernetes' own for people who work in a namespace.
 const BINDABLE: [&str; 3] = ["admin", "edit", "view"];
 
@@ -31,6 +34,7 @@ pub(super) fn manifests(plan: &Plan) -> Vec<Manifest> {
     manifests.extend(at_home(plan));
     manifests.extend(delegation(plan));
     manifests.extend(act_as(plan));
+    manifests.extend(provisioner(plan));
     manifests
 }
 
@@ -63,6 +67,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
     rights.extend(for_organizations());
     rights.extend(for_catalogs());
     rights.extend(for_quotas());
+    rights.extend(for_definitions());
     if plan.makes_certificates() {
         let names = api_service_names(&plan.kinds);
         rights.push(Right {
@@ -183,6 +188,50 @@ fn for_quotas() -> [Right; 3] {
     ]
 }
 
+/// What definitions of claims come to is CustomResourceDefinitions. Which ones may be written is fenced by a policy. Claims
+/// themselves, and what satisfies them, are touched as the provisioner only.
+fn for_definitions() -> [Right; 5] {
+    let group = "claim.bailiwick.dev";
+    [
+        Right {
+            why: "definitions: they are followed, and let go when nothing depends on them any more",
+            rule: json!({
+                "apiGroups": [group],
+                "resources": ["resourcebindingdefinitions", "resourceclaimdefinitions"],
+                "verbs": ["list", "patch", "watch"],
+            }),
+        },
+        Right {
+            why: "definitions: and it is said in their status what they come to",
+            rule: json!({
+                "apiGroups": [group],
+                "resources": ["resourcebindingdefinitions/status", "resourceclaimdefinitions/status"],
+                "verbs": ["patch"],
+            }),
+        },
+        Right {
+            why: "customresourcedefinitions: which kinds there are for claims",
+            rule: json!({
+                "apiGroups": ["apiextensions.k8s.io"],
+                "resources": ["customresourcedefinitions"],
+                "verbs": ["get", "list", "watch"],
+            }),
+        },
+        Right {
+            why: "customresourcedefinitions: definitions of claims become such",
+            rule: json!({
+                "apiGroups": ["apiextensions.k8s.io"],
+                "resources": ["customresourcedefinitions"],
+                "verbs": ["create", "delete", "patch"],
+            }),
+        },
+        Right {
+            why: "apiservices: no claims are defined in a group that another server serves",
+            rule: json!({"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["get"]}),
+        },
+    ]
+}
+
 /// Rights in the namespace of the installation.
 fn at_home(plan: &Plan) -> [Manifest; 2] {
     let mut rights = vec![
@@ -200,6 +249,15 @@ fn at_home(plan: &Plan) -> [Manifest; 2] {
             }),
         },
     ];
+    rights.push(Right {
+        why: "serviceaccounts: what definitions lead to is done as the provisioner",
+        rule: json!({
+            "apiGroups": [""],
+            "resources": ["serviceaccounts"],
+            "resourceNames": [PROVISIONER],
+            "verbs": ["impersonate"],
+        }),
+    });
     if plan.makes_certificates() {
         rights.push(Right {
             why: "secrets: the authority that they share, and renew",
@@ -255,6 +313,26 @@ fn act_as(plan: &Plan) -> Vec<Manifest> {
         manifests.push(Manifest::new(why, cluster_role_binding(plan, ACT_AS, ACT_AS)));
     }
     manifests
+}
+
+/// As whom definitions are carried out, and what that account may do: what the cluster's administrator says by labels.
+fn provisioner(plan: &Plan) -> [Manifest; 3] {
+    let why = "As whom definitions of claims are carried out. It may do what ClusterRoles say that carry the label\n  \
+               claim.bailiwick.dev/aggregate-to-provisioner: \"true\"";
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": PROVISIONER, "namespace": plan.namespace},
+    });
+    let role = json!({
+        "apiVersion": RBAC,
+        "kind": "ClusterRole",
+        "metadata": {"name": PROVISIONER_ROLE},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {PROVISIONER_LABEL: "true"}}]},
+    });
+    let mut binding = cluster_role_binding(plan, PROVISIONER_ROLE, PROVISIONER_ROLE);
+    binding["subjects"] = json!([{"kind": "ServiceAccount", "name": PROVISIONER, "namespace": plan.namespace}]);
+    [Manifest::new(why, account), Manifest::new("", role), Manifest::new("", binding)]
 }
 
 fn told(what: &str, rights: &[Right]) -> String {

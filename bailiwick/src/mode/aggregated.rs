@@ -8,8 +8,8 @@ use bailiwick_apiserver::{
     Endpoints, Health, HostApi, WebhookCallers,
 };
 use bailiwick_registry::{
-    Allocations, AuthorizerChain, CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules,
-    ProjectAccess, Registry, RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
+    Allocations, AuthorizerChain, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount, Host,
+    OrganizationRules, ProjectAccess, Registry, RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
@@ -39,8 +39,12 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     tokio::spawn(roles.follow(cluster.own.clone()));
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
-    let registry = registry.until(parts.closing.clone()).with_projects(namespaces.clone()).with_admission(rules);
-    let registry = registry.with_admission(CatalogRules { exposure, host });
+    let registry = registry
+        .until(parts.closing.clone())
+        .with_projects(namespaces.clone())
+        .with_admission(rules)
+        .with_admission(CatalogRules { exposure, host: host.clone() })
+        .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
     let (quotas, following) = ClusterQuotas::new(cluster.own.clone());

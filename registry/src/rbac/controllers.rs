@@ -1,21 +1,28 @@
 //! The roles of controllers, of Kubernetes' and of ours, as far as they run here: each is a service account of `kube-system`,
 //! and whoever reads for all of Kubernetes' is the user that Kubernetes reads by.
 
+use bailiwick_api::claims::PROVISIONER_LABEL;
+use bailiwick_api::{PROVISIONER, PROVISIONER_NAMESPACE};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Subject};
 
 use super::GROUP;
-use super::defaults::{bound, role, rule};
+use super::defaults::{aggregated_by, bound, part_of, role, rule};
 
 const PREFIX: &str = "system:controller:";
 const NAMESPACE: &str = "kube-system";
 /// Who follows everything on behalf of the controllers.
 const READER: &str = "system:kube-controller-manager";
+/// What the provisioner may do beside handling what is defined by data: whatever is labelled to be in it.
+const PROVISIONER_ROLE: &str = "bailiwick:provisioner";
 
 /// Their roles.
 pub(super) fn controller_roles() -> Vec<ClusterRole> {
     let mut roles: Vec<ClusterRole> =
         controllers().into_iter().map(|(name, rules)| role(&format!("{PREFIX}{name}"), rules)).collect();
     roles.push(role(READER, reader_rules()));
+    roles.push(aggregated_by(PROVISIONER_ROLE, PROVISIONER_LABEL));
+    let secrets = rule(&["create", "delete", "get", "list", "update", "watch"], &[""], &["secrets"]);
+    roles.push(part_of("bailiwick:provisioner-secrets", PROVISIONER_LABEL, vec![secrets]));
     roles
 }
 
@@ -36,6 +43,9 @@ pub(super) fn controller_role_bindings() -> Vec<ClusterRoleBinding> {
         namespace: None,
     };
     bindings.push(bound(READER, vec![reader]));
+    let provisioner =
+        Subject { name: PROVISIONER.to_owned(), namespace: Some(PROVISIONER_NAMESPACE.to_owned()), ..account("") };
+    bindings.push(bound(PROVISIONER_ROLE, vec![provisioner]));
     bindings
 }
 
@@ -100,6 +110,29 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
                 rule(&["list", "watch"], &[""], &["namespaces", "resourcequotas"]),
                 rule(&["create"], &[""], &["resourcequotas"]),
                 rule(&["list", "watch"], &["quota.bailiwick.dev"], &["resourcequotaallocations"]),
+                events(),
+            ],
+        ),
+        (
+            "claim-definition-controller",
+            vec![
+                rule(
+                    &["list", "patch", "watch"],
+                    &["claim.bailiwick.dev"],
+                    &["resourcebindingdefinitions", "resourceclaimdefinitions"],
+                ),
+                rule(
+                    &["patch"],
+                    &["claim.bailiwick.dev"],
+                    &["resourcebindingdefinitions/status", "resourceclaimdefinitions/status"],
+                ),
+                rule(
+                    &["create", "delete", "get", "list", "patch", "watch"],
+                    &["apiextensions.k8s.io"],
+                    &["customresourcedefinitions"],
+                ),
+                rule(&["list", "watch"], &[""], &["namespaces"]),
+                rule(&["create"], &["authorization.k8s.io"], &["subjectaccessreviews"]),
                 events(),
             ],
         ),

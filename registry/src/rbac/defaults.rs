@@ -178,13 +178,18 @@ pub(super) fn role(name: &str, rules: Vec<PolicyRule>) -> ClusterRole {
 
 /// A role that is made of those that say so.
 fn aggregated(name: &str, label: &str, also: Option<&str>) -> ClusterRole {
+    let labels: Vec<String> = also.map(aggregate_to).into_iter().collect();
+    ClusterRole { metadata: metadata(name, &labels), ..aggregated_by(name, &aggregate_to(label)) }
+}
+
+/// A role that is made of those that have this label.
+pub(super) fn aggregated_by(name: &str, label: &str) -> ClusterRole {
     let selector = LabelSelector {
-        match_labels: Some(BTreeMap::from([(aggregate_to(label), "true".to_owned())])),
+        match_labels: Some(BTreeMap::from([(label.to_owned(), "true".to_owned())])),
         match_expressions: None,
     };
-    let labels: Vec<String> = also.map(aggregate_to).into_iter().collect();
     ClusterRole {
-        metadata: metadata(name, &labels),
+        metadata: metadata(name, &[]),
         rules: None,
         aggregation_rule: Some(AggregationRule { cluster_role_selectors: Some(vec![selector]) }),
     }
@@ -192,8 +197,12 @@ fn aggregated(name: &str, label: &str, also: Option<&str>) -> ClusterRole {
 
 /// What such a role is made of.
 fn part(of: &str, rules: Vec<PolicyRule>) -> ClusterRole {
-    let metadata = metadata(&format!("system:aggregate-to-{of}"), &[aggregate_to(of)]);
-    ClusterRole { metadata, rules: Some(rules), aggregation_rule: None }
+    part_of(&format!("system:aggregate-to-{of}"), &aggregate_to(of), rules)
+}
+
+/// A role that has this label.
+pub(super) fn part_of(name: &str, label: &str, rules: Vec<PolicyRule>) -> ClusterRole {
+    ClusterRole { metadata: metadata(name, &[label.to_owned()]), ..role(name, rules) }
 }
 
 fn aggregate_to(role: &str) -> String {

@@ -1,0 +1,283 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Candidate, Choice, Entry, Offer, Pick, Wish, schedule};
+use crate::ResourceBindingDefinition;
+use crate::claims::Rules;
+
+/// Definitions with what there is for each of their resources.
+#[derive(Default)]
+struct World {
+    definitions: Vec<(ResourceBindingDefinition, Vec<Rules>)>,
+    /// For each definition and each of its resources.
+    classes: Vec<Vec<Vec<Value>>>,
+    existing: Vec<Vec<Vec<Value>>>,
+    labels: BTreeMap<String, String>,
+}
+
+impl World {
+    fn with(mut self, name: &str, resources: Value, classes: Vec<Vec<Value>>) -> Self {
+        let definition: ResourceBindingDefinition = serde_json::from_value(json!({
+            "metadata": { "name": name },
+            "spec": { "claim": { "apiVersion": "x/v1", "kind": "DB" }, "resources": resources },
+        }))
+        .unwrap();
+        let rules = definition.spec.resources.iter().map(|entry| Rules::read(entry.class.strategies.as_ref()).unwrap());
+        let rules = rules.collect();
+        self.existing.push(vec![Vec::new(); classes.len()]);
+        self.definitions.push((definition, rules));
+        self.classes.push(classes);
+        self
+    }
+
+    fn ask(&self, claim: Value) -> (Option<Choice>, Vec<Candidate>) {
+        let offer = |number: usize| {
+            let (definition, rules) = &self.definitions[number];
+            let entry = |index: usize| Entry {
+                rules: &rules[index],
+                classes: self.classes[number][index].iter().collect(),
+                existing: self.existing[number][index].iter().collect(),
+            };
+            Offer { definition, entries: (0..rules.len()).map(entry).collect() }
+        };
+        let offers: Vec<Offer<'_>> = (0..self.definitions.len()).map(offer).collect();
+        schedule(Wish { claim: &claim, namespace_labels: &self.labels }, &offers)
+    }
+
+    /// The names of what is chosen, after the definition's number.
+    fn chosen(&self, claim: Value) -> Option<(usize, Vec<String>)> {
+        let (choice, _) = self.ask(claim);
+        let name = |pick: &Pick| match pick {
+            Pick::Named(object) => format!("named {}", object.name),
+            Pick::Existing(object) => format!("existing {}", object.name),
+            Pick::Class(object) => object.name.clone(),
+        };
+        choice.map(|choice| (choice.offer, choice.picks.iter().map(name).collect()))
+    }
+}
+
+/// A resource of a definition whose class is matched by a version, or by nothing.
+fn entry(kind: &str, matched: bool) -> Value {
+    let mut class = json!({ "apiVersion": "p/v1", "kind": format!("{kind}Class") });
+    if matched {
+        let rule = json!({ "fromClaimField": ".spec.version", "toClassField": ".version" });
+        class["strategies"] = json!({ "selection": ["match"], "match": [rule] });
+    }
+    json!({ "resource": { "apiVersion": "p/v1", "kind": kind }, "class": class })
+}
+
+fn class(name: &str, created: u8, extra: Value) -> Value {
+    let mut class = json!({
+        "apiVersion": "p/v1", "kind": "ServerClass",
+        "metadata": { "name": name, "creationTimestamp": format!("2026-01-{created:02}T00:00:00Z") },
+    });
+    merge(&mut class, &extra);
+    class
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            from.iter().for_each(|(name, value)| merge(into.entry(name.clone()).or_insert(Value::Null), value));
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+fn annotated(key: &str, value: &str) -> Value {
+    json!({ "metadata": { "annotations": { format!("claim.bailiwick.dev/{key}"): value } } })
+}
+
+fn labelled(key: &str, value: &str) -> Value {
+    json!({ "metadata": { "labels": { key: value } } })
+}
+
+fn default_class(name: &str, created: u8) -> Value {
+    class(name, created, annotated("is-default-class", "true"))
+}
+
+fn picked(number: usize, names: &[&str]) -> Option<(usize, Vec<String>)> {
+    Some((number, names.iter().map(|name| (*name).to_owned()).collect()))
+}
+
+/// RCD-48: who asks for nothing gets the default; the oldest, then the first by name.
+#[test]
+fn defaults() {
+    let classes = vec![class("a", 1, json!({})), default_class("d", 4), default_class("c", 3), default_class("b", 3)];
+    let world = World::default().with("gcp", json!([entry("Server", false)]), vec![classes]);
+    assert_eq!(world.chosen(json!({})), picked(0, &["b"]));
+    let none = World::default().with("gcp", json!([entry("Server", false)]), vec![vec![class("a", 1, json!({}))]]);
+    let (choice, candidates) = none.ask(json!({}));
+    assert_eq!(choice, None);
+    assert_eq!((candidates[0].reason.as_str(), candidates[0].eligible), ("NotDefault", false));
+}
+
+/// D-RCD-5 as decided: a reference counts more than a selector, a selector or a match more than a default; never by chance.
+#[test]
+fn tiers() {
+    let servers = vec![
+        default_class("default", 1),
+        class("fast", 3, labelled("speed", "fast")),
+        class("faster", 2, labelled("speed", "fast")),
+    ];
+    let world = World::default().with("gcp", json!([entry("Server", false)]), vec![servers]);
+    assert_eq!(world.chosen(json!({})), picked(0, &["default"]));
+    let selector = json!({ "classSelector": { "matchLabels": { "speed": "fast" } } });
+    assert_eq!(world.chosen(json!({ "spec": selector })), picked(0, &["faster"]));
+    let mut both = selector.clone();
+    both["classRef"] = json!({ "name": "fast" });
+    assert_eq!(world.chosen(json!({ "spec": both })), picked(0, &["fast"]));
+    assert_eq!(world.chosen(json!({ "spec": { "classRef": { "name": "nothing" } } })), None);
+    let of_other_kind = json!({ "spec": { "classRef": { "apiVersion": "q/v1", "kind": "Other", "name": "fast" } } });
+    assert_eq!(world.chosen(of_other_kind), None, "no definition has such a class");
+    let broken = json!({ "spec": { "classSelector": { "matchExpressions": [{ "key": "a", "operator": "Is" }] } } });
+    assert_eq!(world.ask(broken).1[0].reason, "SelectorInvalid");
+}
+
+/// RCD-27, RCD-34: only classes that match come into question, and those that do not are told with the reason, nearest first.
+#[test]
+fn matches_and_near_misses() {
+    let servers = vec![
+        class("old", 1, json!({ "version": "5.6" })),
+        class("none", 1, json!({})),
+        class("right", 9, json!({ "version": "5.7" })),
+    ];
+    let world = World::default().with("azure", json!([entry("Server", true)]), vec![servers]);
+    assert_eq!(world.chosen(json!({ "spec": { "version": "5.7" } })), picked(0, &["right"]));
+    let (choice, candidates) = world.ask(json!({ "spec": { "version": "8" } }));
+    assert_eq!(choice, None);
+    let told: Vec<(&str, &str, &str)> = candidates
+        .iter()
+        .map(|candidate| (candidate.name.as_str(), candidate.reason.as_str(), candidate.message.as_str()))
+        .collect();
+    let expected = [
+        ("none", "FieldMissing", "it has no .version"),
+        ("old", "NoMatch", ".version is \"5.6\", and the claim wants \"8\""),
+        ("right", "NoMatch", ".version is \"5.7\", and the claim wants \"8\""),
+    ];
+    assert_eq!(told, expected);
+}
+
+/// RCD-42: a class is chosen only with another whose labels it wants, or does not want.
+#[test]
+fn affinity() {
+    let both = json!([entry("Server", true), entry("Rule", false)]);
+    let servers = vec![
+        class("east", 1, json!({ "version": "5.7", "metadata": { "labels": { "region": "east" } } })),
+        class("west", 2, json!({ "version": "5.7", "metadata": { "labels": { "region": "west" } } })),
+    ];
+    let rule = |annotation: &str| {
+        let mut rule = default_class("rule", 1);
+        merge(&mut rule, &annotated(annotation, "region=west"));
+        vec![rule]
+    };
+    let claim = || json!({ "spec": { "version": "5.7" } });
+    let near = World::default().with("azure", both.clone(), vec![servers.clone(), rule("affinity")]);
+    assert_eq!(
+        near.chosen(claim()),
+        picked(0, &["west", "rule"]),
+        "the older server class has no rule that goes with it"
+    );
+    let far = World::default().with("azure", both.clone(), vec![servers[1..].to_vec(), rule("anti-affinity")]);
+    let (choice, candidates) = far.ask(claim());
+    assert_eq!(choice, None);
+    assert_eq!((candidates[0].name.as_str(), candidates[0].reason.as_str()), ("west", "Selected"));
+    assert_eq!((candidates[1].name.as_str(), candidates[1].reason.as_str()), ("rule", "AntiAffinity"));
+    let far = World::default().with("azure", both, vec![servers, rule("anti-affinity")]);
+    assert_eq!(far.chosen(claim()), picked(0, &["east", "rule"]));
+}
+
+/// RCD-44: several definitions compete; the better reason wins, then the older class, then the definition's name.
+#[test]
+fn definitions_compete() {
+    let offers = |gcp: Vec<Value>, azure: Vec<Value>| {
+        World::default().with("gcp", json!([entry("CloudSql", false)]), vec![gcp]).with(
+            "azure",
+            json!([entry("Server", true)]),
+            vec![azure],
+        )
+    };
+    let matching = || vec![class("m", 9, json!({ "version": "5.7" }))];
+    let claim = || json!({ "spec": { "version": "5.7" } });
+    assert_eq!(offers(vec![default_class("d", 1)], matching()).chosen(claim()), picked(1, &["m"]));
+    assert_eq!(offers(vec![default_class("d", 1)], vec![]).chosen(claim()), picked(0, &["d"]));
+    assert_eq!(offers(vec![], matching()).chosen(claim()), picked(1, &["m"]));
+    let named = json!({ "spec": { "version": "5.7", "classRef": { "kind": "CloudSqlClass", "name": "n" } } });
+    assert_eq!(offers(vec![class("n", 5, json!({}))], matching()).chosen(named), picked(0, &["n"]));
+    let same = || vec![default_class("d", 1)];
+    let twins = World::default().with("b", json!([entry("CloudSql", false)]), vec![same()]).with(
+        "a",
+        json!([entry("CloudSql", false)]),
+        vec![same()],
+    );
+    assert_eq!(twins.chosen(json!({})), picked(1, &["d"]));
+}
+
+/// RCD-47, RCD-43: a resource that is named needs no class, once.
+#[test]
+fn a_named_resource_needs_no_class() {
+    let twice = json!([entry("Server", false), entry("Server", false)]);
+    let world = World::default().with("azure", twice, vec![vec![], vec![default_class("d", 1)]]);
+    let claim = json!({ "spec": { "resourceRef": { "apiVersion": "p/v1", "kind": "Server", "name": "mine" } } });
+    assert_eq!(world.chosen(claim), picked(0, &["named mine", "d"]));
+    assert_eq!(world.chosen(json!({ "spec": { "resourceRef": { "kind": "Other", "name": "mine" } } })), None);
+}
+
+/// B-RCD-8: a resource that is there and is what the claim wants is preferred to one that has to be made.
+#[test]
+fn existing_resources_come_first() {
+    let mut entry = entry("Server", false);
+    entry["class"]["strategies"] = json!({
+        "provisioning": ["translate"],
+        "translate": [{ "fromClaimField": ".spec.version", "toResourceField": ".spec.version" }],
+    });
+    let mut world = World::default().with("azure", json!([entry, entry]), vec![vec![default_class("d", 1)]; 2]);
+    let there = |name: &str, created, version: &str| class(name, created, json!({ "spec": { "version": version } }));
+    let pool = vec![there("young", 9, "5.7"), there("other", 1, "5.6"), there("old", 2, "5.7")];
+    world.existing = vec![vec![pool.clone(), pool]];
+    let claim = |version: &str| json!({ "spec": { "version": version } });
+    assert_eq!(world.chosen(claim("5.7")), picked(0, &["existing old", "existing young"]), "each once");
+    assert_eq!(world.chosen(claim("5.6")), picked(0, &["existing other", "d"]));
+    assert_eq!(world.chosen(claim("8")), picked(0, &["d", "d"]));
+}
+
+/// N-04, N-10: what is not for a namespace is not chosen there, and not told of either.
+#[test]
+fn what_is_for_others_is_not_told_of() {
+    let for_gold = json!({ "claimableFrom": { "matchLabels": { "tier": "gold" } } });
+    let mut by_field = default_class("field", 1);
+    merge(&mut by_field, &for_gold);
+    let mut by_annotation = default_class("annotation", 2);
+    merge(&mut by_annotation, &annotated("claimable-from", "tier in (gold)"));
+    let mut broken = default_class("broken", 1);
+    merge(&mut broken, &annotated("claimable-from", "a b c"));
+    let mut world =
+        World::default().with("gcp", json!([entry("Server", false)]), vec![vec![by_field, by_annotation, broken]]);
+    assert_eq!(world.ask(json!({})), (None, Vec::new()));
+    world.labels.insert("tier".to_owned(), "gold".to_owned());
+    assert_eq!(world.chosen(json!({})), picked(0, &["field"]));
+    world.definitions[0].0.spec.claimable_from =
+        serde_json::from_value(json!({ "matchLabels": { "tier": "silver" } })).ok();
+    assert_eq!(world.ask(json!({})), (None, Vec::new()));
+}
+
+#[test]
+fn what_is_going_is_not_chosen() {
+    let mut going = default_class("going", 1);
+    merge(&mut going, &json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }));
+    let world =
+        World::default().with("gcp", json!([entry("Server", false)]), vec![vec![going, default_class("stays", 2)]]);
+    assert_eq!(world.chosen(json!({})), picked(0, &["stays"]));
+}
+
+/// However many classes there are that do not go together, an answer is found in time.
+#[test]
+fn the_search_ends() {
+    let servers: Vec<Value> = (0..200).map(|number| default_class(&format!("c{number}"), 1)).collect();
+    let mut repelled = default_class("last", 1);
+    merge(&mut repelled, &annotated("affinity", "never=there"));
+    let entries: Vec<Value> = (0..6).map(|_| entry("Server", false)).collect();
+    let classes = vec![servers.clone(), servers.clone(), servers.clone(), servers.clone(), servers, vec![repelled]];
+    assert_eq!(World::default().with("big", json!(entries), classes).chosen(json!({})), None);
+}

@@ -1,0 +1,234 @@
+//! The example of the proposal, word by word: MySQL on two clouds.
+
+use serde_json::{Value, json};
+
+use crate::estate::{CRDS, Estate, custom_resource, merge, named};
+use crate::site::eventually;
+
+const ALIAS: &str = "/apis/core.crossplane.io/v1alpha1";
+
+fn claim_definition() -> Value {
+    json!({
+        "apiVersion": "core.crossplane.io/v1alpha1", "kind": "ResourceClaimDefinition",
+        "metadata": { "name": "mysqlinstance" },
+        "spec": {
+            "group": "database.crossplane.io",
+            "names": {
+                "kind": "MySQLInstance", "listKind": "MySQLInstanceList", "plural": "mysqlinstances",
+                "singular": "mysqlinstance",
+            },
+            "version": "v1alpha1",
+            "validation": { "openAPIV3Schema": {
+                "description": "A MySQLInstance is a portable resource claim that may be satisfied by binding to a MySQL managed resource such as an AWS RDS instance or a GCP CloudSQL instance.",
+                "properties": { "spec": { "properties": { "engineVersion": {
+                    "description": "EngineVersion specifies the desired MySQL engine version, e.g. 5.7.",
+                    "enum": ["5.6", "5.7"], "type": "string",
+                } } } },
+            } },
+        },
+    })
+}
+
+fn gcp() -> Value {
+    json!({
+        "apiVersion": "core.crossplane.io/v1alpha1", "kind": "ResourceBindingDefinition",
+        "metadata": { "name": "mysqlinstance-cloudsqlinstance" },
+        "spec": {
+            "claim": { "apiVersion": "database.crossplane.io/v1alpha1", "kind": "MySQLInstance" },
+            "resources": [{
+                "resource": { "apiVersion": "database.gcp.crossplane.io/v1beta1", "kind": "CloudSQLInstance" },
+                "class": {
+                    "apiVersion": "database.gcp.crossplane.io/v1beta1", "kind": "CloudSQLInstanceClass",
+                    "strategies": {
+                        "provisioning": ["overlay", "translate"],
+                        "overlay": [{ "fromClassField": ".specTemplate", "toResourceField": ".spec" }],
+                        "translate": [{
+                            "fromClaimField": ".spec.engineVersion",
+                            "toResourceField": ".spec.forProvider.databaseVersion",
+                            "transforms": { "toupper": true, "replace": { "string": ".", "with": "_" } },
+                        }],
+                    },
+                },
+            }],
+        },
+    })
+}
+
+fn azure() -> Value {
+    json!({
+        "apiVersion": "core.crossplane.io/v1alpha1", "kind": "ResourceBindingDefinition",
+        "metadata": { "name": "mysqlinstance-mysqlserver" },
+        "spec": {
+            "claim": { "apiVersion": "database.crossplane.io/v1alpha1", "kind": "MySQLInstance" },
+            "resources": [
+                {
+                    "resource": { "apiVersion": "database.azure.crossplane.io/v1beta1", "kind": "MySQLServer" },
+                    "class": {
+                        "apiVersion": "database.azure.crossplane.io/v1beta1", "kind": "SQLServerClass",
+                        "strategies": {
+                            "selection": ["match"],
+                            "match": [{
+                                "fromClaimField": ".spec.engineVersion",
+                                "toClassField": ".specTemplate.forProvider.version",
+                                "transforms": { "toupper": true },
+                            }],
+                        },
+                    },
+                },
+                {
+                    "resource": { "apiVersion": "database.azure.crossplane.io/v1alpha3", "kind": "MySQLServerVirtualNetworkRule" },
+                    "class": { "apiVersion": "database.azure.crossplane.io/v1alpha3", "kind": "MySQLServerVirtualNetworkRuleClass" },
+                },
+            ],
+        },
+    })
+}
+
+/// RCD-4, RCD-8, RCD-18, RCD-28 to RCD-33, RCD-38, RCD-44, RCD-45: the seed's definitions apply as they are written, through the
+/// group they were proposed in; the same claim is satisfied on either cloud.
+#[tokio::test]
+async fn the_seed_as_it_is_written() {
+    let estate = Estate::alone("mysql").await;
+    let root = &estate.root;
+    root.post(&format!("{ALIAS}/resourceclaimdefinitions"), &claim_definition()).await.expect(201);
+    root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &gcp()).await.expect(201);
+    // D-RCD-2: as the seed has it, the second is called like the first, and takes its place.
+    let mut second = azure();
+    second["metadata"]["name"] = gcp()["metadata"]["name"].clone();
+    let path = format!("{ALIAS}/resourcebindingdefinitions/mysqlinstance-cloudsqlinstance");
+    root.apply(&path, "me", &second).await.expect(200);
+    root.apply(&path, "me", &gcp()).await;
+    let version = root.get(&path).await.expect(200)["metadata"]["resourceVersion"].clone();
+    let mut first = gcp();
+    first["metadata"]["resourceVersion"] = version;
+    root.put(&path, &first).await.expect(200);
+    root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &azure()).await.expect(201);
+    let home = root
+        .get("/apis/claim.bailiwick.dev/v1alpha1/resourcebindingdefinitions/mysqlinstance-mysqlserver")
+        .await
+        .expect(200);
+    assert_eq!(home["apiVersion"], "claim.bailiwick.dev/v1alpha1");
+
+    let claims = format!("/apis/database.crossplane.io/v1alpha1/namespaces/{}/mysqlinstances", estate.namespace);
+    eventually("claims can be made", async || root.get(&claims).await.code == 200).await;
+    let claim = |name: &str, version: &str| {
+        json!({
+            "apiVersion": "database.crossplane.io/v1alpha1", "kind": "MySQLInstance", "metadata": { "name": name },
+            "spec": { "engineVersion": version },
+        })
+    };
+    root.post(&claims, &claim("wrong", "5.8")).await.expect(422);
+
+    make_cloud(&estate, "database.gcp.crossplane.io", &[("CloudSQLInstance", "cloudsqlinstances", "v1beta1")]).await;
+    make_cloud(
+        &estate,
+        "database.gcp.crossplane.io",
+        &[("CloudSQLInstanceClass", "cloudsqlinstanceclasses", "v1beta1")],
+    )
+    .await;
+    estate.definition_says("mysqlinstance-cloudsqlinstance", "Ready", "True", "Ready").await;
+    let class = json!({
+        "apiVersion": "database.gcp.crossplane.io/v1beta1", "kind": "CloudSQLInstanceClass",
+        "metadata": { "name": "standard", "annotations": { "claim.bailiwick.dev/is-default-class": "true" } },
+        "specTemplate": { "forProvider": { "tier": "db-n1-standard-1" } },
+    });
+    root.post("/apis/database.gcp.crossplane.io/v1beta1/cloudsqlinstanceclasses", &class).await.expect(201);
+    root.post(&claims, &claim("on-gcp", "5.7")).await.expect(201);
+    let bound = satisfied(&estate, &format!("{claims}/on-gcp"), 1).await;
+    let instance = root.get(&resource_path(&bound["status"]["bindings"][0]["resourceRef"])).await.expect(200);
+    assert_eq!(instance["spec"]["forProvider"], json!({ "tier": "db-n1-standard-1", "databaseVersion": "5_7" }));
+
+    let azure_kinds = [
+        ("MySQLServer", "mysqlservers", "v1beta1"),
+        ("SQLServerClass", "sqlserverclasses", "v1beta1"),
+        ("MySQLServerVirtualNetworkRule", "mysqlservervirtualnetworkrules", "v1alpha3"),
+        ("MySQLServerVirtualNetworkRuleClass", "mysqlservervirtualnetworkruleclasses", "v1alpha3"),
+    ];
+    make_cloud(&estate, "database.azure.crossplane.io", &azure_kinds).await;
+    estate.definition_says("mysqlinstance-mysqlserver", "Ready", "True", "Ready").await;
+    let server = json!({
+        "apiVersion": "database.azure.crossplane.io/v1beta1", "kind": "SQLServerClass", "metadata": { "name": "mysql57" },
+        "specTemplate": { "forProvider": { "version": "5.7" } },
+    });
+    root.post("/apis/database.azure.crossplane.io/v1beta1/sqlserverclasses", &server).await.expect(201);
+    let rule = json!({
+        "apiVersion": "database.azure.crossplane.io/v1alpha3", "kind": "MySQLServerVirtualNetworkRuleClass",
+        "metadata": { "name": "open", "annotations": { "claim.bailiwick.dev/is-default-class": "true" } },
+        "specTemplate": { "properties": { "ignoreMissing": true } },
+    });
+    root.post("/apis/database.azure.crossplane.io/v1alpha3/mysqlservervirtualnetworkruleclasses", &rule)
+        .await
+        .expect(201);
+    // A match counts more than a default: the same claim is satisfied by the other cloud now.
+    root.post(&claims, &claim("on-azure", "5.7")).await.expect(201);
+    let bound = satisfied(&estate, &format!("{claims}/on-azure"), 2).await;
+    let kinds: Vec<&Value> =
+        bound["status"]["bindings"].as_array().unwrap().iter().map(|b| &b["resourceRef"]["kind"]).collect();
+    assert_eq!(kinds, ["MySQLServer", "MySQLServerVirtualNetworkRule"]);
+    // And of the version that no class there has, by the first again.
+    root.post(&claims, &claim("older", "5.6")).await.expect(201);
+    let bound = satisfied(&estate, &format!("{claims}/older"), 1).await;
+    assert_eq!(bound["status"]["bindings"][0]["resourceRef"]["kind"], "CloudSQLInstance");
+
+    let mut table = root.get(&claims).await.expect(200);
+    assert_eq!(table["items"].as_array().unwrap().len(), 3);
+    table = root.send(http::Method::GET, &claims, "", None).await.expect(200);
+    assert_eq!(table["kind"], "MySQLInstanceList");
+    let definition = root.get(&format!("{CRDS}/mysqlinstances.database.crossplane.io")).await.expect(200);
+    let columns = definition["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
+    assert_eq!(columns[1]["name"], "Class-Kind");
+
+    // RCD-38: without definitions nothing is done any more, and with them it is again.
+    for name in ["mysqlinstance-mysqlserver", "mysqlinstance-cloudsqlinstance"] {
+        root.delete(&format!("{ALIAS}/resourcebindingdefinitions/{name}")).await;
+    }
+    for name in ["on-gcp", "on-azure", "older"] {
+        root.delete(&format!("{claims}/{name}")).await.expect(200);
+    }
+    for name in ["mysqlinstance-mysqlserver", "mysqlinstance-cloudsqlinstance"] {
+        estate.gone(&format!("{ALIAS}/resourcebindingdefinitions/{name}")).await;
+    }
+    root.post(&claims, &claim("alone", "5.7")).await.expect(201);
+    root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &gcp()).await.expect(201);
+    satisfied(&estate, &format!("{claims}/alone"), 1).await;
+}
+
+/// Kinds of a cloud: everything they hold is kept.
+async fn make_cloud(estate: &Estate, group: &str, kinds: &[(&str, &str, &str)]) {
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    for (kind, plural, version) in kinds {
+        let properties =
+            json!({ "spec": open, "status": open, "specTemplate": open, "reclaimPolicy": { "type": "string" } });
+        let mut definition = custom_resource(group, kind, plural, "Cluster", properties);
+        definition["spec"]["versions"][0]["name"] = json!(version);
+        merge(&mut definition, &json!({}));
+        estate.root.post(CRDS, &definition).await.expect(201);
+    }
+}
+
+/// Does what a provider does until a claim is satisfied.
+async fn satisfied(estate: &Estate, claim: &str, count: usize) -> Value {
+    let mut found = Value::Null;
+    eventually("the claim is satisfied", async || {
+        found = estate.root.get(claim).await.expect(200);
+        let bindings = found["status"]["bindings"].as_array().cloned().unwrap_or_default();
+        for binding in
+            bindings.iter().filter(|binding| binding["ready"] != true && binding["resourceRef"]["uid"].is_string())
+        {
+            let resource = estate.root.get(&resource_path(&binding["resourceRef"])).await.expect(200);
+            let condition = json!({ "type": "Ready", "status": "True", "reason": "Tested" });
+            let path = format!("{}/status", resource_path(&binding["resourceRef"]));
+            assert_eq!(named(&resource)["uid"], binding["resourceRef"]["uid"]);
+            estate.root.merge(&path, &json!({ "status": { "conditions": [condition] } })).await.expect(200);
+        }
+        found["status"]["bindingPhase"] == "Bound" && bindings.len() == count
+    })
+    .await;
+    found
+}
+
+fn resource_path(named: &Value) -> String {
+    let (api_version, name) = (named["apiVersion"].as_str().unwrap(), named["name"].as_str().unwrap());
+    let plural = format!("{}s", named["kind"].as_str().unwrap().to_lowercase());
+    format!("/apis/{api_version}/{plural}/{name}")
+}

@@ -1,0 +1,91 @@
+//! Connection secrets: handed on to the claim, and to nobody else.
+
+use serde_json::{Value, json};
+
+use crate::estate::Estate;
+use crate::site::eventually;
+
+in_both_modes!(secrets_follow_the_resource, secrets_of_others_stay_theirs);
+
+/// The Secret of a resource, as its provider writes it.
+fn secret(estate: &Estate, resource: &Value, data: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {
+            "name": resource["metadata"]["name"],
+            "ownerReferences": [{
+                "apiVersion": format!("{}/v1", estate.group), "kind": "Server", "controller": true,
+                "name": resource["metadata"]["name"], "uid": resource["metadata"]["uid"],
+            }],
+        },
+        "data": data,
+    })
+}
+
+async fn claimed(estate: &Estate, spec: Value) -> Value {
+    estate.furnish().await;
+    let template = json!({ "writeConnectionSecretToRef": { "namespace": estate.namespace } });
+    estate.default_class("ServerClass", "gold", json!({ "specTemplate": template })).await;
+    estate.bind_by(&[("Server", json!({}))]).await;
+    estate.claim("db", spec).await;
+    estate.resources_of("db", 1).await.remove(0)
+}
+
+/// RCD-17: what the resource's Secret holds is in a Secret of the claim's namespace, under the name that the claim gives,
+/// follows changes, and goes with the claim before the resource is anyone else's.
+async fn secrets_follow_the_resource(estate: Estate) {
+    let server = claimed(&estate, json!({ "writeConnectionSecretToRef": { "name": "connection" } })).await;
+    let secrets = format!("/api/v1/namespaces/{}/secrets", estate.namespace);
+    let source = secret(&estate, &server, json!({ "password": "b25l" }));
+    estate.root.post(&secrets, &source).await.expect(201);
+    estate.make_ready(&server, "True").await;
+    let path = format!("{secrets}/connection");
+    let is_told = async |password: &str| {
+        eventually("the claim is told", async || estate.root.get(&path).await.json()["data"]["password"] == password)
+            .await;
+    };
+    is_told("b25l").await;
+    let claim =
+        estate.claim_until("db", "it says where", |claim| claim["status"]["binding"]["name"] == "connection").await;
+    let told = estate.root.get(&path).await.expect(200);
+    assert_eq!(told["metadata"]["ownerReferences"][0]["uid"], claim["metadata"]["uid"]);
+    let source_path = format!("{secrets}/{}", server["metadata"]["name"].as_str().unwrap());
+    estate.root.merge(&source_path, &json!({ "data": { "password": "dHdv" } })).await.expect(200);
+    is_told("dHdv").await;
+    let claim = format!("{}/db", estate.claims());
+    estate.root.delete(&claim).await.expect(200);
+    estate.gone(&claim).await;
+    estate.gone(&path).await;
+}
+
+/// Decisions 43: a Secret that is not the resource's is not read for it, and one that is not the claim's is not overwritten.
+async fn secrets_of_others_stay_theirs(estate: Estate) {
+    let server = claimed(&estate, json!({})).await;
+    let secrets = format!("/api/v1/namespaces/{}/secrets", estate.namespace);
+    let mut foreign = secret(&estate, &server, json!({ "password": "c2VjcmV0" }));
+    foreign["metadata"]["ownerReferences"] = Value::Null;
+    let made = estate.root.post(&secrets, &foreign).await.expect(201);
+    let taken =
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db" }, "data": { "mine": "bWluZQ==" } });
+    estate.root.post(&secrets, &taken).await.expect(201);
+    estate.make_ready(&server, "True").await;
+    estate.claim_says("db", "Ready", "True", "Available").await;
+    let path = format!("{secrets}/db");
+    assert_eq!(estate.root.get(&path).await.expect(200)["data"], json!({ "mine": "bWluZQ==" }));
+    let owned = secret(&estate, &server, json!({}))["metadata"]["ownerReferences"].clone();
+    let own = format!("{secrets}/{}", made["metadata"]["name"].as_str().unwrap());
+    estate.root.merge(&own, &json!({ "metadata": { "ownerReferences": owned } })).await.expect(200);
+    let message = estate.claim_says("db", "Synced", "False", "SecretTaken").await;
+    assert!(message.contains("\"db\""), "{message}");
+    assert_eq!(estate.root.get(&path).await.expect(200)["data"], json!({ "mine": "bWluZQ==" }));
+    estate.root.delete(&path).await.expect(200);
+    eventually("the claim is told", async || {
+        // Nobody tells that a name has become free: it is tried again after a while, or when something changes.
+        estate
+            .root
+            .merge(&format!("{}/db", estate.claims()), &json!({ "metadata": { "annotations": { "touched": "yes" } } }))
+            .await;
+        estate.root.get(&path).await.json()["data"]["password"] == "c2VjcmV0"
+    })
+    .await;
+}

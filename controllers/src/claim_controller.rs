@@ -1,0 +1,244 @@
+//! Satisfies claims by definitions of bindings: chooses classes, makes resources, binds them, hands on connection secrets, and
+//! looks after all of it when a claim goes.
+//!
+//! Which kinds there are is data, so objects are JSON. Definitions, and the CustomResourceDefinitions that define their kinds,
+//! are followed by the server's own account; claims, classes, resources and secrets are touched as the provisioner only. All
+//! that was seen is in an [`Index`], which tells for each change what it touches.
+//!
+//! A binding has two sides, and every write names the state it means. The claim's status says first which resource it is to
+//! have; then the resource says whose it is, by the claim's UID, which only one claim can get in; then the claim's status
+//! says which resource that is, by its UID. Whoever is stopped in between goes on where the last one stopped, and two who run
+//! at once find done what the other has done.
+
+mod access;
+mod bind;
+mod claim;
+mod claim_status;
+mod class;
+mod definition;
+mod followers;
+mod index;
+mod objects;
+mod provision;
+mod release;
+mod schedule;
+mod secret;
+mod translate;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use bailiwick_api::{ResourceBindingDefinition, ServiceAccountRef};
+use k8s_openapi::api::core::v1::{Namespace, ObjectReference};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::PartialObjectMeta;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::announce::Announcer;
+use crate::follow::{Changes, everything, follow};
+use crate::host::Clients;
+use crate::queue::Queue;
+use crate::served_kinds::GroupKind;
+use crate::status::StatusError;
+
+use access::Access;
+use followers::Followers;
+use index::{Index, Key};
+
+const WORKERS: usize = 16;
+/// Whom the fields belong to that are set here.
+const FIELD_MANAGER: &str = "bailiwick-provisioner";
+/// How long the number of claims that a definition satisfies may be out of date.
+const COUNT_AGAIN: Duration = Duration::from_secs(2);
+
+/// Satisfies claims.
+pub struct ClaimController {
+    clients: Clients,
+    provisioner: ServiceAccountRef,
+    now: fn() -> SystemTime,
+}
+
+/// What the parts of the controller share.
+struct Shared {
+    clients: Clients,
+    provisioner: ServiceAccountRef,
+    /// The host, as the provisioner.
+    deputy: Client,
+    now: fn() -> SystemTime,
+    announcer: Announcer,
+    access: Access,
+    index: Mutex<Index>,
+    followers: Mutex<Followers>,
+    queue: Queue<Work>,
+    /// Definitions whose claims will be counted again.
+    counted_soon: Mutex<HashSet<String>>,
+    unseen: watch::Sender<usize>,
+}
+
+/// What there is to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Work {
+    Definition(String),
+    Claim(Key),
+    Class(Key),
+}
+
+/// Why something is tried again.
+#[derive(Debug, thiserror::Error)]
+enum WorkError {
+    #[error(transparent)]
+    Status(#[from] StatusError),
+    #[error("the host does not do it: {0}")]
+    Host(#[from] kube::Error),
+    #[error("an object cannot be read: {0}")]
+    Form(#[from] serde_json::Error),
+    /// It is told in a status, and something may be done about it.
+    #[error("{0}")]
+    Told(String),
+}
+
+// === impl ClaimController ===
+
+impl ClaimController {
+    /// One that handles claims as this account.
+    pub fn new(clients: Clients, provisioner: ServiceAccountRef, now: fn() -> SystemTime) -> Self {
+        Self { clients, provisioner, now }
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(self) {
+        let Self { clients, provisioner, now } = self;
+        let deputy = clients.act_as.client(&provisioner);
+        let (own, host) = (clients.own.clone(), clients.host.clone());
+        let shared = Arc::new(Shared {
+            access: Access::new(host.clone(), deputy.clone()),
+            announcer: Announcer::new(host.clone(), FIELD_MANAGER),
+            clients,
+            provisioner,
+            deputy,
+            now,
+            index: Mutex::default(),
+            followers: Mutex::default(),
+            queue: Queue::new(),
+            counted_soon: Mutex::default(),
+            unseen: watch::Sender::new(3),
+        });
+        // Both end with this future.
+        let _followers = EndFollowers(shared.clone());
+        let mut tasks = JoinSet::new();
+        for _ in 0..WORKERS {
+            tasks.spawn(work(shared.clone()));
+        }
+        let purpose = "claims";
+        tokio::join!(
+            follow(Api::all(own), everything(), "ResourceBindingDefinitions", purpose, |changes| {
+                shared.see_definitions(changes);
+            }),
+            follow(Api::all(host.clone()), everything(), "CustomResourceDefinitions", purpose, |changes| {
+                shared.see_kinds(changes);
+            }),
+            follow(Api::all(host), everything(), "namespaces", purpose, |changes| shared.see_namespaces(changes)),
+        );
+    }
+}
+
+async fn work(shared: Arc<Shared>) {
+    // Fails only if there is nobody any more who sees something, and nothing to do either.
+    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
+        return;
+    }
+    loop {
+        let work = shared.queue.next().await;
+        let result = match &work {
+            Work::Definition(name) => shared.look_at_definition(name).await,
+            Work::Claim(key) => shared.look_at_claim(key).await,
+            Work::Class(key) => shared.look_at_class(key).await,
+        };
+        match result {
+            Ok(()) => shared.queue.done(&work),
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, ?work, "is tried again");
+                shared.queue.failed(work);
+            }
+        }
+    }
+}
+
+/// Ends whoever follows kinds. They know the controller, so that it would not end by itself.
+struct EndFollowers(Arc<Shared>);
+
+impl Drop for EndFollowers {
+    fn drop(&mut self) {
+        self.0.end_followers();
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn see_definitions(&self, changes: Changes<ResourceBindingDefinition>) {
+        for (place, object) in changes.objects {
+            let concerned = self.index().see_definition(&place.name, object);
+            self.queue.extend(concerned);
+        }
+        self.saw(changes.is_complete);
+    }
+
+    fn see_kinds(&self, changes: Changes<CustomResourceDefinition>) {
+        for (place, object) in changes.objects {
+            let object = object.and_then(|object| serde_json::to_value(object).ok());
+            let concerned = self.index().see_kind(&place.name, object.as_ref());
+            self.queue.extend(concerned);
+        }
+        self.saw(changes.is_complete);
+    }
+
+    fn see_namespaces(&self, changes: Changes<PartialObjectMeta<Namespace>>) {
+        for (place, object) in changes.objects {
+            let labels = object.map(|object| object.metadata.labels.unwrap_or_default());
+            let concerned = self.index().see_namespace(&place.name, labels);
+            self.queue.extend(concerned);
+        }
+        self.saw(changes.is_complete);
+    }
+
+    fn saw(&self, is_complete: bool) {
+        if is_complete {
+            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
+        }
+    }
+
+    /// Counts the claims of a definition again, soon: however many change meanwhile, that is done once.
+    fn count_soon(&self, definition: &str) {
+        let mut soon = self.counted_soon.lock().unwrap_or_else(PoisonError::into_inner);
+        if soon.insert(definition.to_owned()) {
+            self.queue.add_after(Work::Definition(definition.to_owned()), COUNT_AGAIN);
+        }
+    }
+}
+
+/// An object as events name it.
+fn about(object: &serde_json::Value) -> ObjectReference {
+    let named = bailiwick_api::claims::ObjectRef::of(object);
+    let some = |text: String| Some(text).filter(|text| !text.is_empty());
+    ObjectReference {
+        api_version: some(named.api_version),
+        kind: some(named.kind),
+        namespace: some(named.namespace),
+        name: some(named.name),
+        uid: some(named.uid),
+        ..ObjectReference::default()
+    }
+}
+
+/// The kind that a definition names, whatever the version.
+fn group_kind(kind: &bailiwick_api::KindReference) -> GroupKind {
+    GroupKind { group: kind.group().to_owned(), kind: kind.kind.clone() }
+}

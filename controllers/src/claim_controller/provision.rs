@@ -1,0 +1,315 @@
+//! The resources of a claim, one after the other: each is found, bound or made.
+
+use std::sync::Arc;
+
+use bailiwick_api::WaitFor;
+use bailiwick_api::claims::{
+    BOUND_FINALIZER, Class, KindFacts, Phase, RECLAIM_ANNOTATION, Rules, claim_ref, set_claim_ref,
+};
+use serde_json::{Value, json};
+
+use super::WorkError;
+use super::claim::Claim;
+use super::claim_status::{Binding, Obstacle};
+use super::index::{Definition, Resource, class_key, of_facts};
+use super::objects::{Objects, text};
+use crate::place::Place;
+
+/// What a resource is provided by.
+pub(super) struct Means<'m> {
+    pub(super) facts: &'m KindFacts,
+    /// The definition, if it still is the one that was chosen.
+    pub(super) definition: Option<&'m Definition>,
+    pub(super) rules: Option<&'m Rules>,
+}
+
+/// A resource that is the claim's, or why there is none.
+type Settled = Result<Resource, Obstacle>;
+
+// === impl Claim ===
+
+impl Claim<'_> {
+    /// Provides what was decided, as far as that is possible now. What stands in the way is returned.
+    pub(super) async fn provide(&mut self) -> Result<Option<Obstacle>, WorkError> {
+        let definition = self.definition();
+        if self.is_outdated(definition.as_deref()) && self.has_nothing_yet().await? {
+            self.status.forget_choice();
+            let message = "its definition or class has changed before anything was made: it is decided anew".to_owned();
+            return Ok(Some(Obstacle::new("ClassSelected", "DecidedAnew", message)));
+        }
+        let mut secrets = Vec::new();
+        let mut obstacle = None;
+        for index in 0..self.status.bindings.len() {
+            let Some(mut binding) = self.status.bindings.get(index).cloned() else { break };
+            let Some(facts) = self.facts_of(&binding) else {
+                obstacle = Some(self.kind_gone(&binding));
+                break;
+            };
+            let means = Means {
+                facts: &facts,
+                definition: definition.as_deref(),
+                rules: definition.as_deref().and_then(|definition| rules_for(definition, &binding)),
+            };
+            match self.settle(&binding, &means).await? {
+                Err(found) => {
+                    binding.ready = false;
+                    obstacle = Some(found);
+                }
+                Ok(resource) => {
+                    note(&mut binding, &resource);
+                    if resource.going {
+                        let message =
+                            "a resource that satisfies it is being deleted: it goes when this claim does".to_owned();
+                        obstacle = Some(Obstacle::new("Ready", "ResourceTerminating", message));
+                    }
+                    self.tell_phase(&binding, &resource, &facts).await?;
+                    secrets.extend(resource.secret.clone().map(|secret| (resource.uid.clone(), secret)));
+                }
+            }
+            let is_ready = binding.ready;
+            let is_there = !binding.uid().is_empty();
+            if let Some(place) = self.status.bindings.get_mut(index) {
+                *place = binding;
+            }
+            let waits = means.definition.and_then(|definition| definition.object.spec.resources.get(index));
+            let waits_for_ready = waits.is_some_and(|entry| entry.wait_for == Some(WaitFor::Ready));
+            if !is_there || (waits_for_ready && !is_ready) {
+                break;
+            }
+        }
+        if let Some(retried) = self.retry_elsewhere(&mut obstacle).await? {
+            return Ok(Some(retried));
+        }
+        let found = self.hand_on_secrets(&secrets).await?;
+        let found = match obstacle.or(found) {
+            None => self.follow_claim(definition.as_deref()).await?,
+            obstacle => obstacle,
+        };
+        if found.is_none() {
+            self.status.observed_generation = Some(self.generation());
+        }
+        Ok(found)
+    }
+
+    /// The definition that was chosen, if it is still there.
+    fn definition(&self) -> Option<Arc<Definition>> {
+        let chosen = self.status.definition.as_ref()?;
+        let index = self.shared.index();
+        index.definitions.get(&chosen.name).filter(|found| found.uid() == chosen.uid).cloned()
+    }
+
+    /// Whether what was decided cannot be provided any more as it was decided.
+    fn is_outdated(&self, definition: Option<&Definition>) -> bool {
+        let generation = self.status.definition.as_ref().map(|chosen| chosen.generation);
+        if definition.is_none_or(|definition| Some(definition.generation()) != generation || definition.is_going()) {
+            return true;
+        }
+        let index = self.shared.index();
+        let is_gone = |binding: &Binding| {
+            binding.class_ref.as_ref().is_some_and(|class| {
+                let key = class_key(class);
+                !index.classes.get(&key.kind).is_some_and(|classes| classes.contains_key(&key.place))
+            })
+        };
+        self.status.bindings.iter().any(is_gone)
+    }
+
+    /// Whether nothing has been made or bound for the claim, whatever was noted of it.
+    async fn has_nothing_yet(&self) -> Result<bool, WorkError> {
+        for binding in &self.status.bindings {
+            if !binding.uid().is_empty() {
+                return Ok(false);
+            }
+            let (Some(facts), Some(named)) = (self.facts_of(binding), &binding.resource_ref) else { continue };
+            let found = Objects::new(&self.shared.deputy, &facts, &self.key.place.namespace).get(&named.name).await?;
+            if found.is_some_and(|found| self.is_its(&found, &facts)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn facts_of(&self, binding: &Binding) -> Option<Arc<KindFacts>> {
+        let named = binding.resource_ref.as_ref()?;
+        self.shared.index().facts_of(&named.api_version, &named.kind)
+    }
+
+    /// Whether a resource says that it is this very claim's.
+    pub(super) fn is_its(&self, resource: &Value, facts: &KindFacts) -> bool {
+        !self.uid().is_empty() && claim_ref(resource, facts.claim_ref).is_some_and(|claim| claim.uid == self.uid())
+    }
+
+    fn kind_gone(&self, binding: &Binding) -> Obstacle {
+        let named = binding.resource_ref.clone().unwrap_or_default();
+        let message = format!("there is no kind {} of {} any more", named.kind, named.api_version);
+        Obstacle::new("Bound", "UnknownKind", message)
+    }
+
+    async fn settle(&self, binding: &Binding, means: &Means<'_>) -> Result<Settled, WorkError> {
+        let named = binding.resource_ref.clone().unwrap_or_default();
+        let place = Place { namespace: named.namespace.clone(), name: named.name.clone() };
+        let is_expected = |uid: &str| binding.uid().is_empty() || binding.uid() == uid;
+        let seen = {
+            let index = self.shared.index();
+            index.resources.get(&of_facts(means.facts)).and_then(|resources| resources.get(&place)).cloned()
+        };
+        let is_its = |seen: &Resource| seen.claim.as_ref().is_some_and(|claim| claim.uid == self.uid());
+        if let Some(seen) = seen.filter(|seen| is_its(seen) && is_expected(&seen.uid)) {
+            return Ok(Ok(seen));
+        }
+        let resources = Objects::new(&self.shared.deputy, means.facts, &self.key.place.namespace);
+        if binding.class_ref.is_some() && binding.uid().is_empty() {
+            match self.make(binding, means, &resources).await? {
+                Err(obstacle) => return Ok(Err(obstacle)),
+                Ok(Some(made)) => return Ok(Ok(Resource::of(made, means.facts))),
+                Ok(None) => {}
+            }
+        }
+        let Some(found) = resources.get(&named.name).await? else {
+            return Ok(Err(missing(binding)));
+        };
+        if !is_expected(text(&found, "/metadata/uid")) {
+            return Ok(Err(missing(binding)));
+        }
+        if self.is_its(&found, means.facts) {
+            return Ok(Ok(Resource::of(found, means.facts)));
+        }
+        if binding.class_ref.is_some() {
+            let message = format!("there is a {} {} that was not made for this claim", named.kind, named.name);
+            return Ok(Err(Obstacle::new("Synced", "NameTaken", message)));
+        }
+        self.bind(&found, binding.index, means, &resources).await
+    }
+
+    /// Makes a resource that is the claim's from its first moment on; none if there is one of its name.
+    async fn make(
+        &self,
+        binding: &Binding,
+        means: &Means<'_>,
+        resources: &Objects,
+    ) -> Result<Result<Option<Value>, Obstacle>, WorkError> {
+        let named = binding.resource_ref.clone().unwrap_or_default();
+        let class = binding.class_ref.as_ref().map(class_key);
+        let class = class.and_then(|key| {
+            let index = self.shared.index();
+            index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place)).cloned()
+        });
+        let (Some(rules), Some(class)) = (means.rules, class) else {
+            let message = format!("the definition or the class that {} is to be made from is gone", named.name);
+            return Ok(Err(Obstacle::new("Bound", "ClassGone", message)));
+        };
+        let mut object = match rules.form(&self.object, &class) {
+            Ok(formed) => formed,
+            Err(error) => return Ok(Err(Obstacle::new("Synced", "CannotForm", error.to_string()))),
+        };
+        object["apiVersion"] = means.facts.api_version().into();
+        object["kind"] = means.facts.kind.clone().into();
+        object["metadata"]["name"] = named.name.clone().into();
+        if means.facts.namespaced {
+            object["metadata"]["namespace"] = self.key.place.namespace.clone().into();
+        }
+        object["metadata"]["finalizers"] = json!([BOUND_FINALIZER]);
+        object["metadata"]["annotations"][RECLAIM_ANNOTATION] = Class(&class).reclaim_policy().as_str().into();
+        connect(&mut object, &class, &named.name);
+        set_claim_ref(&mut object, means.facts.claim_ref, &self.reference());
+        match resources.create(object).await {
+            Err(WorkError::Host(kube::Error::Api(status))) if is_refusal(&status) => {
+                let reason = if status.code == 403 { "Forbidden" } else { "Rejected" };
+                let message = format!("the {} {} cannot be made: {}", named.kind, named.name, status.message);
+                Ok(Err(Obstacle::new("Synced", reason, message)))
+            }
+            made => Ok(Ok(made?)),
+        }
+    }
+
+    /// Says in a resource that has a word for it that it is bound.
+    async fn tell_phase(&self, binding: &Binding, resource: &Resource, facts: &KindFacts) -> Result<(), WorkError> {
+        let told = resource.phase == Some(Phase::Bound);
+        let Some(named) = binding.resource_ref.as_ref().filter(|_| facts.has_phase && binding.is_bound() && !told)
+        else {
+            return Ok(());
+        };
+        let resources = Objects::new(&self.shared.deputy, facts, &self.key.place.namespace);
+        let patch = json!({
+            "metadata": { "uid": resource.uid }, "status": { "bindingPhase": Phase::Bound.as_str() },
+        });
+        resources.patch_status(&named.name, &patch).await.map(drop)
+    }
+
+    /// A resource that was there and that another claim was faster to get: another is looked for.
+    async fn retry_elsewhere(&mut self, obstacle: &mut Option<Obstacle>) -> Result<Option<Obstacle>, WorkError> {
+        let is_taken =
+            obstacle.as_ref().is_some_and(|obstacle| matches!(obstacle.reason, "ResourceTaken" | "ResourceNotFound"));
+        let named = text(&self.object, "/spec/resourceRef/name").to_owned();
+        let is_chosen = |binding: &Binding| {
+            let name = binding.resource_ref.as_ref().map(|resource| resource.name.as_str());
+            binding.class_ref.is_none() && binding.uid().is_empty() && name != Some(named.as_str())
+        };
+        if !is_taken || !self.status.bindings.iter().any(is_chosen) || !self.has_nothing_yet().await? {
+            return Ok(None);
+        }
+        self.status.forget_choice();
+        Ok(Some(Obstacle::new(
+            "ClassSelected",
+            "DecidedAnew",
+            "another claim was faster: it is decided anew".to_owned(),
+        )))
+    }
+}
+
+/// How the resource of a binding is made, if the definition still means these kinds.
+fn rules_for<'d>(definition: &'d Definition, binding: &Binding) -> Option<&'d Rules> {
+    let entry = definition.object.spec.resources.get(binding.index)?;
+    let named = binding.resource_ref.as_ref()?;
+    let is_same = entry.resource.is_same_kind(&named.api_version, &named.kind);
+    let class = binding.class_ref.as_ref();
+    let is_same_class = class.is_none_or(|class| entry.class.reference().is_same_kind(&class.api_version, &class.kind));
+    definition.rules.get(binding.index).filter(|_| is_same && is_same_class)
+}
+
+/// Notes what is known of a resource that is the claim's.
+fn note(binding: &mut Binding, resource: &Resource) {
+    if let Some(named) = &mut binding.resource_ref {
+        named.uid.clone_from(&resource.uid);
+    }
+    binding.ready = resource.ready && !resource.going;
+    // Once bound, it stays so: that it is not ready for a while is told apart.
+    if binding.ready || binding.is_bound() {
+        binding.set_phase(Phase::Bound);
+    } else {
+        binding.set_phase(Phase::Unbindable);
+    }
+}
+
+fn missing(binding: &Binding) -> Obstacle {
+    let named = binding.resource_ref.clone().unwrap_or_default();
+    match binding.uid().is_empty() {
+        true => {
+            let message = format!("there is no {} {}", named.kind, named.name);
+            Obstacle::new("Bound", "ResourceNotFound", message)
+        }
+        false => {
+            let message = format!(
+                "the {} {} that satisfied it is gone, and nothing takes its place: what it held is lost; delete the claim and \
+                 make it again",
+                named.kind, named.name
+            );
+            Obstacle::new("Bound", "ResourceLost", message)
+        }
+    }
+}
+
+/// Says where a resource writes its connection secret, where its class names a namespace only.
+fn connect(object: &mut Value, class: &Value, name: &str) {
+    let stated = text(object, "/spec/writeConnectionSecretToRef/namespace").to_owned();
+    let of_class = text(class, "/specTemplate/writeConnectionSecretsToNamespace").to_owned();
+    let namespace = if stated.is_empty() { of_class } else { stated };
+    if !namespace.is_empty() && text(object, "/spec/writeConnectionSecretToRef/name").is_empty() {
+        object["spec"]["writeConnectionSecretToRef"] = json!({ "namespace": namespace, "name": name });
+    }
+}
+
+/// Whether the host says that it will not do something as it stands.
+pub(super) fn is_refusal(status: &kube::core::Status) -> bool {
+    matches!(status.code, 400 | 403 | 404 | 422)
+}

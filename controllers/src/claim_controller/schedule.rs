@@ -1,0 +1,78 @@
+//! What there is for a claim, and what it gets of it.
+
+use std::sync::Arc;
+
+use bailiwick_api::claims::{Candidate, Choice, Entry, KindFacts, Offer, Phase, Wish, schedule};
+use serde_json::Value;
+
+use super::index::{Definition, EntryFacts, Index, Key, of_facts};
+
+/// What a claim gets.
+pub(super) struct Decision {
+    pub(super) definition: Arc<Definition>,
+    pub(super) entries: Vec<EntryFacts>,
+    pub(super) choice: Choice,
+}
+
+/// What came of looking for something that satisfies a claim.
+pub(super) struct Scheduled {
+    pub(super) decision: Option<Decision>,
+    pub(super) candidates: Vec<Candidate>,
+    /// How many definitions there are for claims of this kind, ready to be used.
+    pub(super) definitions: usize,
+}
+
+// === impl Index ===
+
+impl Index {
+    pub(super) fn schedule(&self, key: &Key, claim: &Value) -> Scheduled {
+        let ready: Vec<(&Arc<Definition>, &Vec<EntryFacts>)> = self
+            .definitions
+            .iter()
+            .filter(|(_, definition)| !definition.is_going())
+            .filter_map(|(name, definition)| {
+                let standing = self.standings.get(name)?;
+                let is_for_it = standing.claim.as_deref().map(of_facts).as_ref() == Some(&key.kind);
+                Some((definition, standing.entries.as_ref().filter(|_| is_for_it)?))
+            })
+            .collect();
+        let namespace = key.place.namespace.as_str();
+        let mut offers = Vec::new();
+        for (definition, entries) in &ready {
+            let specs = definition.object.spec.resources.iter();
+            let all = entries.iter().zip(specs).zip(&definition.rules);
+            let entries = all.map(|((facts, spec), rules)| Entry {
+                rules,
+                classes: self.visible_classes(&facts.class, namespace),
+                existing: match spec.prefer_existing {
+                    true => self.free_resources(&facts.resource, namespace),
+                    false => Vec::new(),
+                },
+            });
+            offers.push(Offer { definition: &definition.object, entries: entries.collect() });
+        }
+        let labels = self.labels_of(namespace);
+        let (choice, candidates) = schedule(Wish { claim, namespace_labels: &labels }, &offers);
+        let decision = choice.and_then(|choice| {
+            let (definition, entries) = ready.get(choice.offer)?;
+            Some(Decision { definition: (*definition).clone(), entries: (*entries).clone(), choice })
+        });
+        Scheduled { decision, candidates, definitions: ready.len() }
+    }
+
+    /// Classes that claims of a namespace can use: those of the cluster, and those of the same namespace. Nobody can offer a
+    /// class to others by making one at home.
+    fn visible_classes(&self, facts: &KindFacts, namespace: &str) -> Vec<&Value> {
+        let classes = self.classes.get(&of_facts(facts)).into_iter().flatten();
+        let visible = classes.filter(|(place, _)| !facts.namespaced || place.namespace == namespace);
+        visible.map(|(_, class)| &**class).collect()
+    }
+
+    /// Resources that are nobody's, and can be bound.
+    fn free_resources(&self, facts: &KindFacts, namespace: &str) -> Vec<&Value> {
+        let resources = self.resources.get(&of_facts(facts)).into_iter().flatten();
+        let near = resources.filter(|(place, _)| !facts.namespaced || place.namespace == namespace);
+        let free = near.filter(|(_, resource)| resource.phase != Some(Phase::Unbindable));
+        free.filter_map(|(_, resource)| resource.whole.as_deref()).collect()
+    }
+}

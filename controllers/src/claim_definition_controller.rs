@@ -1,0 +1,224 @@
+//! Makes CustomResourceDefinitions of definitions of claims, keeps them as they are to be, and removes them when there are no
+//! claims any more.
+//!
+//! It touches no CustomResourceDefinition that was not made for the very definition it looks at: that is told by the
+//! definition's UID, which stands in an annotation. Whether there are claims is asked as the provisioner, who alone handles
+//! them.
+
+mod custom_resource;
+mod status;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use bailiwick_api::{CLAIM_DEFINITION_FINALIZER, DERIVED_LABEL, ResourceClaimDefinition, ServiceAccountRef};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::watcher;
+use kube::{Api, ResourceExt};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::follow::{Changes, everything, follow};
+use crate::host::Clients;
+use crate::queue::Queue;
+use crate::status::StatusError;
+
+use custom_resource::{Found, Made};
+use status::Told;
+
+const WORKERS: usize = 4;
+/// Whom the fields belong to that are set here.
+const FIELD_MANAGER: &str = "bailiwick-claim-definition-controller";
+/// How often it is looked whether the last claims have gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Keeps a CustomResourceDefinition for each definition of claims.
+pub struct ClaimDefinitionController {
+    clients: Clients,
+    provisioner: ServiceAccountRef,
+    now: fn() -> SystemTime,
+}
+
+struct Shared {
+    clients: Clients,
+    provisioner: ServiceAccountRef,
+    now: fn() -> SystemTime,
+    index: Mutex<Index>,
+    queue: Queue<String>,
+    unseen: watch::Sender<usize>,
+}
+
+/// What was seen last.
+#[derive(Default)]
+struct Index {
+    definitions: BTreeMap<String, Arc<ResourceClaimDefinition>>,
+    /// Those that were made here, by name.
+    custom_resources: HashMap<String, Arc<CustomResourceDefinition>>,
+}
+
+/// Why something is tried again.
+#[derive(Debug, thiserror::Error)]
+enum WorkError {
+    #[error(transparent)]
+    Status(#[from] StatusError),
+    #[error("the host does not do it")]
+    Host(#[from] kube::Error),
+    #[error("what is made of the definition cannot be read: {0}")]
+    Form(#[from] serde_json::Error),
+}
+
+// === impl ClaimDefinitionController ===
+
+impl ClaimDefinitionController {
+    /// One that asks for claims as this account.
+    pub fn new(clients: Clients, provisioner: ServiceAccountRef, now: fn() -> SystemTime) -> Self {
+        Self { clients, provisioner, now }
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(self) {
+        let Self { clients, provisioner, now } = self;
+        let (own, host) = (clients.own.clone(), clients.host.clone());
+        let shared = Arc::new(Shared {
+            clients,
+            provisioner,
+            now,
+            index: Mutex::default(),
+            queue: Queue::new(),
+            unseen: watch::Sender::new(2),
+        });
+        // Ends with this future.
+        let mut tasks = JoinSet::new();
+        for _ in 0..WORKERS {
+            tasks.spawn(work(shared.clone()));
+        }
+        let derived = watcher::Config::default().labels(&format!("{DERIVED_LABEL}=resourceclaimdefinitions"));
+        let purpose = "definitions of claims";
+        tokio::join!(
+            follow(Api::all(own), everything(), "ResourceClaimDefinitions", purpose, |changes| {
+                shared.see_definitions(changes);
+            }),
+            follow(Api::all(host), derived, "CustomResourceDefinitions", purpose, |changes| {
+                shared.see_custom_resources(changes);
+            }),
+        );
+    }
+}
+
+async fn work(shared: Arc<Shared>) {
+    // Fails only if there is nobody any more who sees something, and nothing to do either.
+    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
+        return;
+    }
+    loop {
+        let name = shared.queue.next().await;
+        match shared.look_at(&name).await {
+            Ok(()) => shared.queue.done(&name),
+            Err(error) => {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    name,
+                    "a definition of claims is tried again"
+                );
+                shared.queue.failed(name);
+            }
+        }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn see_definitions(&self, changes: Changes<ResourceClaimDefinition>) {
+        for (place, object) in changes.objects {
+            let mut index = self.index();
+            match object {
+                Some(object) => index.definitions.insert(place.name.clone(), Arc::new(object)),
+                None => index.definitions.remove(&place.name),
+            };
+            drop(index);
+            self.queue.add(place.name);
+        }
+        self.saw(changes.is_complete);
+    }
+
+    fn see_custom_resources(&self, changes: Changes<CustomResourceDefinition>) {
+        for (place, object) in changes.objects {
+            let mut index = self.index();
+            match object {
+                Some(object) => index.custom_resources.insert(place.name.clone(), Arc::new(object)),
+                None => index.custom_resources.remove(&place.name),
+            };
+            let of =
+                |definition: &&Arc<ResourceClaimDefinition>| definition.spec.custom_resource_definition() == place.name;
+            let concerned: Vec<String> = index.definitions.values().filter(of).map(|found| found.name_any()).collect();
+            drop(index);
+            self.queue.extend(concerned);
+        }
+        self.saw(changes.is_complete);
+    }
+
+    fn saw(&self, is_complete: bool) {
+        if is_complete {
+            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
+        }
+    }
+
+    async fn look_at(&self, name: &str) -> Result<(), WorkError> {
+        let Some(definition) = self.index().definitions.get(name).cloned() else { return Ok(()) };
+        let seen = self.index().custom_resources.get(&definition.spec.custom_resource_definition()).cloned();
+        if definition.metadata.deletion_timestamp.is_some() {
+            return self.let_go(&definition).await;
+        }
+        let told = match self.keep(&definition, seen.as_deref()).await? {
+            Made::Kept(found) => Told::of(&found),
+            Made::NameTaken => Told::name_taken(&definition.spec),
+        };
+        Ok(status::write(&self.clients.own, &definition, &told, (self.now)()).await?)
+    }
+
+    /// Removes what was made for a definition that goes, once no claims are left, and then lets it go.
+    async fn let_go(&self, definition: &ResourceClaimDefinition) -> Result<(), WorkError> {
+        if !definition.finalizers().iter().any(|finalizer| finalizer == CLAIM_DEFINITION_FINALIZER) {
+            return Ok(());
+        }
+        let name = definition.name_any();
+        let told = match self.find(definition).await? {
+            Found::None | Found::Others => return self.release(definition).await,
+            Found::Going => Told::ending("the CustomResourceDefinition is being removed"),
+            Found::Ours(found) => match self.claims_left(definition).await {
+                Ok(left) if left.is_empty() => {
+                    self.remove(&found).await?;
+                    Told::ending("the CustomResourceDefinition is being removed")
+                }
+                Ok(left) => Told::in_use(&left),
+                Err(error) => Told::unknown(&self.provisioner, &error),
+            },
+        };
+        status::write(&self.clients.own, definition, &told, (self.now)()).await?;
+        self.queue.add_after(name, LOOK_AGAIN);
+        Ok(())
+    }
+
+    async fn release(&self, definition: &ResourceClaimDefinition) -> Result<(), WorkError> {
+        let kept = definition.finalizers().iter().filter(|finalizer| *finalizer != CLAIM_DEFINITION_FINALIZER);
+        let patch = json!({ "metadata": {
+            "uid": definition.metadata.uid,
+            "resourceVersion": definition.metadata.resource_version,
+            "finalizers": kept.collect::<Vec<_>>(),
+        } });
+        let api: Api<ResourceClaimDefinition> = Api::all(self.clients.own.clone());
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        match api.patch(&definition.name_any(), &params, &Patch::Merge(patch)).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            result => Ok(result.map(drop)?),
+        }
+    }
+}
