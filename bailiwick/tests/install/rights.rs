@@ -31,6 +31,8 @@ async fn every_right_is_needed_and_no_other() {
         (EVERYWHERE, ["rolebindings", "watch"], "the cluster's roles cannot be followed at present"),
         (EVERYWHERE, ["apiservices", "patch"], "cannot be told who vouches for this server"),
         (EVERYWHERE, ["orgrolebindings", "watch"], "cannot be followed for organizations at present"),
+        (EVERYWHERE, ["resourcecatalogs", "watch"], "cannot be followed for catalogs at present"),
+        (EVERYWHERE, ["serviceaccounts", "watch"], "cannot be followed for claims of catalogs at present"),
         (AT_HOME, ["secrets", "get"], "the Secret \"bailiwick-authority\" in \"bailiwick-system\" cannot be"),
     ] {
         world.remove_rule(role, &rule).await;

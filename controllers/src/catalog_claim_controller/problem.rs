@@ -47,7 +47,7 @@ impl Problem {
 
 /// How whoever administers a namespace allows that its accounts are acted as.
 fn not_acting(message: &str, account: &ServiceAccountRef) -> String {
-    let user = message.split('"').nth(1).unwrap_or_default();
+    let user = message.split("User \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
     let who = match user.strip_prefix(SERVICE_ACCOUNT) {
         Some(name) => format!("--serviceaccount={name}"),
         None => format!("--user={user}"),
@@ -57,4 +57,20 @@ fn not_acting(message: &str, account: &ServiceAccountRef) -> String {
         "Bailiwick may not act as the service accounts of the namespace \"{namespace}\". Whoever administers it allows that with: \
          kubectl create rolebinding bailiwick-act-as -n {namespace} --clusterrole=bailiwick:act-as {who}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_acting;
+
+    #[test]
+    fn what_to_do_names_who_is_to_be_allowed() {
+        let account = bailiwick_api::ServiceAccountRef::new("here", "maker").unwrap();
+        let said = "serviceaccounts \"maker\" is forbidden: User \"system:serviceaccount:bailiwick-system:bailiwick\" cannot \
+                    impersonate resource \"serviceaccounts\" in API group \"\" in the namespace \"here\"";
+        let told = not_acting(said, &account);
+        let command = "kubectl create rolebinding bailiwick-act-as -n here --clusterrole=bailiwick:act-as \
+                       --serviceaccount=bailiwick-system:bailiwick";
+        assert!(told.ends_with(command), "{told}");
+    }
 }

@@ -176,7 +176,7 @@ impl Sources {
             Api::namespaced_with(self.act_as.client(account), account.namespace(), &kind.resource);
         match sources.get_opt(&exposed.name).await {
             Ok(Some(object)) => {
-                let content = Arc::new(fields(&object));
+                let content = Arc::new(fields(&object, exposed));
                 read(&content);
                 checked(content, exposed)
             }
@@ -219,7 +219,7 @@ async fn follow(following: Following) {
         let is_news = match event {
             Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object)) => {
                 gone.remove(&index);
-                let (new, mut content) = (Arc::new(fields(&object)), lock(&content));
+                let (new, mut content) = (Arc::new(fields(&object, &sources[index])), lock(&content));
                 let is_known = content.read.get(&index) == version(&new);
                 content.current.insert(index, new);
                 !is_known
@@ -291,12 +291,16 @@ fn checked(content: Arc<Map<String, Value>>, exposed: &ExposedResource) -> Resul
     Err(Problem::new("SourceReplaced", message))
 }
 
-fn fields(object: &DynamicObject) -> Map<String, Value> {
+/// An object as it is written. Those that come in a list need not say what they are.
+fn fields(object: &DynamicObject, exposed: &ExposedResource) -> Map<String, Value> {
     // What was read as an object is one.
-    match serde_json::to_value(object) {
+    let mut fields = match serde_json::to_value(object) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
-    }
+    };
+    fields.insert("apiVersion".to_owned(), exposed.api_version.as_str().into());
+    fields.insert("kind".to_owned(), exposed.kind.as_str().into());
+    fields
 }
 
 fn version(object: &Map<String, Value>) -> Option<&Value> {

@@ -6,7 +6,7 @@ use bailiwick_api::{ListedResource, ResourceListSpec};
 use bailiwick_machinery::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
-use super::locate::check_kind;
+use super::locate::{ACCOUNT_TOKEN, check_kind};
 use super::{CatalogRules, Write};
 use crate::error::Result;
 
@@ -64,6 +64,10 @@ impl CatalogRules {
                 namespace,
                 why,
             )]));
+        }
+        if found.group.is_empty() && kind == "Secret" && text("type") == ACCOUNT_TOKEN {
+            let why = "is the credential of a service account, which is never shared";
+            return Err(write.invalid([FieldError::forbidden(path.child("type"), why)]));
         }
         if let Some(schema) = self.host.schema(&found).await? {
             let problems = schema.check(&Value::Object(resource.clone()));

@@ -14,7 +14,7 @@ use crate::host::{HostError, HostKind};
 /// How many resources an entry exposes at most, with all that they depend on.
 const MAX_RESOURCES: usize = 100;
 /// The Secrets of this type are the credentials of one account, and never leave it.
-const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
+pub(super) const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// A resource to be found.
 struct Wanted {
