@@ -24,6 +24,11 @@ fn of_role(kind: &KindRole) -> Vec<Manifest> {
     if let Some(labels) = &kind.role.metadata.labels {
         role["metadata"]["labels"] = json!(labels);
     }
+    if let Some(aggregation) = &kind.role.aggregation_rule {
+        // The cluster fills in the rules, and would be undone by whoever says that there are none.
+        role["aggregationRule"] = json!(aggregation);
+        role.as_object_mut().map(|role| role.remove("rules"));
+    }
     let mut manifests = vec![Manifest::new(kind.why, role)];
     if let Some(group) = kind.bound_to {
         manifests.push(Manifest::new("", binding(name, group)));
@@ -32,7 +37,11 @@ fn of_role(kind: &KindRole) -> Vec<Manifest> {
 }
 
 fn rule(rule: &k8s_openapi::api::rbac::v1::PolicyRule) -> Value {
-    json!({"apiGroups": rule.api_groups, "resources": rule.resources, "verbs": rule.verbs})
+    let mut told = json!({"apiGroups": rule.api_groups, "resources": rule.resources, "verbs": rule.verbs});
+    if let Some(names) = &rule.resource_names {
+        told["resourceNames"] = json!(names);
+    }
+    told
 }
 
 fn binding(role: &str, group: &str) -> Value {
