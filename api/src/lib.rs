@@ -4,25 +4,38 @@
 
 pub mod claims;
 mod condition;
+mod depends_on;
 mod field_path;
 mod group;
 mod kind;
+mod label_selector;
+mod local_resource_catalog;
+mod local_resource_quota_allocation;
 mod org_group;
 mod org_role_binding;
 mod organization;
 mod organization_view;
 mod owner;
+pub mod quota;
 mod requester;
 mod resource_binding_definition;
+mod resource_catalog;
 mod resource_catalog_claim;
+mod resource_catalog_copy;
+mod resource_catalog_entry;
 mod resource_claim_definition;
+mod resource_quota_allocation;
 mod service_account;
 mod well_known;
 
-pub use condition::{Condition, ConditionStatus};
+pub use condition::{Condition, ConditionStatus, put_condition};
+pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};
 pub use field_path::{FieldPath, FieldPathError, MAX_FIELD_PATH, SetError, Step};
 pub use group::Group;
 pub use kind::TypeMeta;
+pub use label_selector::selects;
+pub use local_resource_catalog::LocalResourceCatalog;
+pub use local_resource_quota_allocation::LocalResourceQuotaAllocation;
 pub use org_group::{OrgGroup, OrgGroupName, OrgGroupStatus, group_of_user};
 pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
@@ -34,12 +47,26 @@ pub use resource_binding_definition::{
     ResourceBindingDefinition, ResourceBindingDefinitionSpec, ResourceBindingDefinitionStatus, ResourceRefPolicy,
     SelectionStrategy, Strategies, Translate, WaitFor,
 };
+pub use resource_catalog::{
+    AcceptancePolicy, AcceptanceRule, ResourceCatalog, ResourceCatalogEntries, ResourceCatalogInfo,
+    ResourceCatalogSpec, ResourceCatalogStatus,
+};
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
 };
+pub use resource_catalog_copy::{CLAIM_UID_ANNOTATION, CopyError, SOURCE_UID_ANNOTATION, copy_for};
+pub use resource_catalog_entry::{
+    EntryError, ExposedResource, ListedResource, LocalResourceSpec, LocalResourceStatus, PinnedAccount,
+    ResourceCatalogEntry, ResourceCatalogEntrySpec, ResourceCatalogEntryStatus, ResourceListSpec, ResourceListStatus,
+    Satisfier,
+};
 pub use resource_claim_definition::{
     ClaimNames, ClaimValidation, ResourceClaimDefinition, ResourceClaimDefinitionSpec, ResourceClaimDefinitionStatus,
+};
+pub use resource_quota_allocation::{
+    AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
+    ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
 pub use service_account::{NotServiceAccount, ServiceAccountRef};
 pub use well_known::{

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use bailiwick_api::{PROVISIONER, PROVISIONER_NAMESPACE, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    ClaimController, ClaimDefinitionController, Clients, GarbageCollector, NamespaceController, OrganizationController,
-    RootCertificatePublisher, ServiceAccountController,
+    CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients, GarbageCollector,
+    NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -50,12 +50,22 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
         let account = account("organization-controller");
         run(OrganizationController::new(account.clone(), account, now).run(), stopped);
     }
+    if flags.runs(ControllerName::Catalog) {
+        run(CatalogController::new(acting("catalog-controller"), now).run(), stopped);
+    }
+    if flags.runs(ControllerName::CatalogClaim) {
+        run(CatalogClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
+    }
     if flags.runs(ControllerName::ClaimDefinition)
         && let Ok(provisioner) = ServiceAccountRef::new(PROVISIONER_NAMESPACE, PROVISIONER)
     {
         let clients = acting("claim-definition-controller");
         run(ClaimDefinitionController::new(clients.clone(), provisioner.clone(), now).run(), stopped);
         run(ClaimController::new(clients, provisioner, now).run(), stopped);
+    }
+    if flags.runs(ControllerName::Quota) {
+        let account = account("quota-controller");
+        run(QuotaController::new(account.clone(), account).run(), stopped);
     }
 }
 

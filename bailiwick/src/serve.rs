@@ -170,10 +170,9 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
             None
         }
         Some(cluster) => flags.host.runs_behind_a_cluster().then(|| {
-            let service = flags.listen.service.as_ref();
-            let namespace = service.map_or(cluster.own.default_namespace(), |service| &service.namespace);
-            let (cluster, stopped) = (cluster.own.clone(), stop.stopped.clone());
-            controllers::elected::start(handler.server(), cluster, namespace, &flags.host, stopped)
+            let namespace = flags.listen.service.as_ref().map(|service| service.namespace.clone());
+            let host = flags.host.clone();
+            controllers::elected::start(handler.server(), cluster.own.clone(), namespace, host, stop.stopped.clone())
         }),
     };
     loading.done(handler);

@@ -5,7 +5,9 @@
 
 mod accept;
 mod admission;
+mod allocations;
 mod authorization;
+mod catalogs;
 mod claim_definitions;
 mod context;
 mod create;
@@ -39,10 +41,12 @@ mod write;
 
 pub use accept::Accepted;
 pub use admission::{Admission, Proposal};
+pub use allocations::{Allocations, Denial, Labels as NamespaceLabels, Project, ProjectQuotas, QuotaChange};
 pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
 };
+pub use catalogs::{CatalogRules, Exposure};
 pub use claim_definitions::{ClaimDefinitionRules, ProvisionerMay, make_provisioner};
 pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
@@ -62,8 +66,8 @@ pub use selector_review::{field_selector_attributes, label_selector_attributes};
 pub use served_kind::ServedKind;
 pub use served_kinds::ServedKinds;
 pub use strategy::{SchemaOnly, Strategy};
-pub use subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
+pub use subresource::{Page, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};
-pub use virtual_kind::{Made, Virtual, VirtualCall, VirtualVerb};
+pub use virtual_kind::{FromStored, Made, MadeList, MadeWatch, Virtual, VirtualCall, VirtualVerb};
 pub use watch::{ObjectWatch, WatchBatch, WatchEvent, WatchFrom};
 pub use write::{Tracking, WriteOptions, Written};

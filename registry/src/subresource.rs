@@ -1,5 +1,7 @@
 //! What can be reached below an object, other than its status: `organizations/acme/groups`.
 
+use std::num::NonZeroUsize;
+
 use async_trait::async_trait;
 use bailiwick_machinery::{GroupResource, GroupVersion, Object};
 
@@ -76,6 +78,15 @@ pub trait Subresource: Send + Sync + 'static {
     }
 }
 
+/// Which part is meant of what is too much for one answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page<'c> {
+    /// Not more than so much.
+    pub limit: Option<NonZeroUsize>,
+    /// Behind this, which an earlier answer ended with.
+    pub after: Option<&'c str>,
+}
+
 /// Which subresource of which object is meant, and by whom.
 #[derive(Clone, Copy)]
 pub struct SubresourceCall<'c> {
@@ -89,6 +100,8 @@ pub struct SubresourceCall<'c> {
     pub namespace: &'c str,
     /// The name of the parent.
     pub name: &'c str,
+    /// Which part of it is asked for, of what can be read part by part.
+    pub page: Page<'c>,
 }
 
 /// What came with the request.

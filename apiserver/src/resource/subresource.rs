@@ -1,7 +1,11 @@
 //! What lies below an object, other than its status.
 
+use std::num::NonZeroUsize;
+
 use bailiwick_machinery::{GroupResource, Status};
-use bailiwick_registry::{Ctx, Deleted, ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb};
+use bailiwick_registry::{
+    Ctx, Deleted, Page, ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb,
+};
 use http::StatusCode;
 
 use super::{Answer, Call, refuse, with_warnings};
@@ -84,7 +88,15 @@ impl<'c> Call<'c> {
             group_version: &kind.version().group_version,
             namespace: self.namespace().unwrap_or_default(),
             name: self.name(),
+            page: self.page(),
         }
+    }
+
+    /// Which part of something long is asked for.
+    fn page(&self) -> Page<'c> {
+        let query = self.request.query();
+        let limit = query.first("limit").and_then(|limit| limit.parse().ok()).and_then(NonZeroUsize::new);
+        Page { limit, after: query.first("continue").filter(|after| !after.is_empty()) }
     }
 
     /// What comes from a subresource has no columns: it is sent as it is.

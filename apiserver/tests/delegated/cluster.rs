@@ -1,5 +1,6 @@
 //! A cluster that answers as it is told to.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +40,8 @@ pub(crate) struct Cluster(Arc<Inner>);
 
 struct Inner {
     behaviour: Mutex<Behaviour>,
+    /// The names of all headers that it was sent.
+    headers: Mutex<BTreeSet<String>>,
     asked: AtomicUsize,
     under_way: AtomicUsize,
     most_under_way: AtomicUsize,
@@ -53,6 +56,7 @@ impl Cluster {
     pub(crate) fn new(behaviour: Behaviour) -> Self {
         Self(Arc::new(Inner {
             behaviour: Mutex::new(behaviour),
+            headers: Mutex::default(),
             asked: AtomicUsize::new(0),
             under_way: AtomicUsize::new(0),
             most_under_way: AtomicUsize::new(0),
@@ -71,6 +75,11 @@ impl Cluster {
     /// How often it was asked.
     pub(crate) fn asked(&self) -> usize {
         self.0.asked.load(Ordering::SeqCst)
+    }
+
+    /// The names of all headers that it was sent.
+    pub(crate) fn headers(&self) -> BTreeSet<String> {
+        self.0.headers.lock().unwrap().clone()
     }
 
     /// How many questions there were at once.
@@ -96,6 +105,7 @@ impl Service<Request<Body>> for Cluster {
             inner.most_under_way.fetch_max(under_way, Ordering::SeqCst);
             let _under_way = UnderWay(inner.clone());
             let behaviour = inner.behaviour.lock().unwrap().clone();
+            inner.headers.lock().unwrap().extend(request.headers().keys().map(ToString::to_string));
             let body = request.into_body().collect().await.unwrap().to_bytes();
             let mut review: Value = serde_json::from_slice(&body).unwrap();
             let answer = |code: u16, text: String| Ok(Response::builder().status(code).body(Full::from(text)).unwrap());

@@ -5,4 +5,5 @@
 
 mod access;
 mod cluster;
+mod headers;
 mod tokens;

@@ -7,13 +7,14 @@ use std::time::Duration;
 use bailiwick_api::{CONTROLLERS_LEASE, PROVISIONER, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    ClaimController, ClaimDefinitionController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
+    CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients, LeaderElection,
+    LeaderElectionOptions, OrganizationController, QuotaController,
 };
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -25,43 +26,69 @@ use crate::flags::{ControllerName, HostFlags};
 /// After which time the cluster is asked again who we are.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Competes for the Lease in this namespace, and runs the controllers while it is held. Ends some time after `stopped`, when
-/// the Lease was given back.
+/// What a service account is called among users, before its namespace.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// Competes for the Lease, and runs the controllers while it is held. Ends some time after `stopped`, when the Lease was given
+/// back. The Lease is in the namespace of the Service, if one is named, or else of our account, where it has the right to it.
 pub(crate) fn start(
     server: &Arc<Server>,
     cluster: Client,
-    namespace: &str,
-    flags: &HostFlags,
+    namespace: Option<String>,
+    flags: HostFlags,
     stopped: CancellationToken,
 ) -> JoinHandle<()> {
     let (server, identity) = (server.clone(), identity());
-    let options = LeaderElectionOptions::default();
-    let election = LeaderElection::new(cluster.clone(), namespace, CONTROLLERS_LEASE, &identity, options);
-    let (namespace, flags) = (namespace.to_owned(), flags.clone());
     tokio::spawn(async move {
-        election.run(stopped, || lead(server.clone(), cluster.clone(), namespace.clone(), flags.clone())).await;
+        let Some(account) = stopped.run_until_cancelled(account(&cluster)).await else { return };
+        let namespace = namespace.or_else(|| home(&account.name).map(str::to_owned));
+        let namespace = namespace.unwrap_or_else(|| cluster.default_namespace().to_owned());
+        let options = LeaderElectionOptions::default();
+        let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
+        // What definitions lead to is done as an account of the same namespace.
+        let provisioner = ServiceAccountRef::new(&namespace, PROVISIONER).ok();
+        let lead = || lead(server.clone(), cluster.clone(), account.clone(), provisioner.clone(), flags.clone());
+        election.run(stopped, lead).await;
     })
 }
 
-/// Runs the controllers that the flags ask for, as long as it is polled.
-async fn lead(server: Arc<Server>, cluster: Client, namespace: String, flags: HostFlags) {
-    let account = account(&cluster).await;
+/// The namespace of a service account.
+fn home(user: &str) -> Option<&str> {
+    user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':').map(|(namespace, _)| namespace)
+}
+
+async fn lead(
+    server: Arc<Server>,
+    cluster: Client,
+    account: User,
+    provisioner: Option<ServiceAccountRef>,
+    flags: HostFlags,
+) {
     let own = Client::new(InProcess::new(server, account.clone()), "default");
     let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
-    let mut running = JoinSet::new();
-    if flags.runs(ControllerName::Organization) {
-        running.spawn(OrganizationController::new(own, cluster, now).with_role_bindings(account.name).run());
-    }
-    match ServiceAccountRef::new(&namespace, PROVISIONER) {
-        Ok(provisioner) if flags.runs(ControllerName::ClaimDefinition) => {
-            running.spawn(ClaimDefinitionController::new(acting.clone(), provisioner.clone(), now).run());
-            running.spawn(ClaimController::new(acting, provisioner, now).run());
-        }
-        Ok(_) => {}
-        Err(error) => tracing::error!(%error, "claims are not satisfied"),
-    }
-    // They end with this future, and not before.
-    while running.join_next().await.is_some() {}
+    let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
+    let catalogs = CatalogController::new(acting.clone(), now);
+    let claims = CatalogClaimController::new(acting.clone(), now);
+    let definitions = async {
+        let Some(provisioner) = provisioner else { return std::future::pending().await };
+        tokio::join!(
+            ClaimDefinitionController::new(acting.clone(), provisioner.clone(), now).run(),
+            ClaimController::new(acting, provisioner, now).run(),
+        );
+    };
+    let quotas = QuotaController::new(own, cluster);
+    tokio::join!(
+        when(flags.runs(ControllerName::Organization), organizations.run()),
+        when(flags.runs(ControllerName::Catalog), catalogs.run()),
+        when(flags.runs(ControllerName::CatalogClaim), claims.run()),
+        when(flags.runs(ControllerName::Quota), quotas.run()),
+        when(flags.runs(ControllerName::ClaimDefinition), definitions),
+    );
+}
+
+/// Runs what is wanted. What is not wanted does not end, because others go on.
+async fn when(is_wanted: bool, controller: impl Future<Output = ()>) {
+    if is_wanted { controller.await } else { std::future::pending().await }
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.

@@ -11,8 +11,8 @@ use super::duration;
 pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
     /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
-    /// root-ca-certificate-publisher-controller, organization-controller and claim-definition-controller, of which the last two
-    /// run behind a cluster, too.
+    /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller, catalog-claim-controller,
+    /// quota-controller and claim-definition-controller, which alone run behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -28,6 +28,9 @@ pub(crate) enum ControllerName {
     ServiceAccount,
     RootCertificatePublisher,
     Organization,
+    Catalog,
+    CatalogClaim,
+    Quota,
     ClaimDefinition,
 }
 
@@ -43,21 +46,27 @@ impl HostFlags {
 
     /// Whether any controller is to run of those that run behind a cluster.
     pub(crate) fn runs_behind_a_cluster(&self) -> bool {
-        [ControllerName::Organization, ControllerName::ClaimDefinition].into_iter().any(|name| self.runs(name))
+        ControllerName::BEHIND_A_CLUSTER.into_iter().any(|name| self.runs(name))
     }
 }
 
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 9] = [
         Self::GarbageCollector,
         Self::Namespace,
         Self::ServiceAccount,
         Self::RootCertificatePublisher,
         Self::Organization,
+        Self::Catalog,
+        Self::CatalogClaim,
+        Self::Quota,
         Self::ClaimDefinition,
     ];
+
+    const BEHIND_A_CLUSTER: [Self; 5] =
+        [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota, Self::ClaimDefinition];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -66,6 +75,9 @@ impl ControllerName {
             Self::ServiceAccount => "serviceaccount-controller",
             Self::RootCertificatePublisher => "root-ca-certificate-publisher-controller",
             Self::Organization => "organization-controller",
+            Self::Catalog => "catalog-controller",
+            Self::CatalogClaim => "catalog-claim-controller",
+            Self::Quota => "quota-controller",
             Self::ClaimDefinition => "claim-definition-controller",
         }
     }

@@ -6,8 +6,8 @@ use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    AuthorizerChain, ClaimDefinitionRules, Directory, GroupsCount, Host, OrganizationRules, ProvisionerMay, Registry,
-    definitions, follow_organizations, follow_projects, make_provisioner,
+    Allocations, AuthorizerChain, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount, Host,
+    OrganizationRules, ProvisionerMay, Registry, definitions, follow_organizations, follow_projects, make_provisioner,
 };
 
 use super::{Api, chain};
@@ -17,7 +17,7 @@ use crate::service_accounts::ServiceAccounts;
 
 pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api, HandlerError> {
     let own_host = OwnHost::default();
-    let host: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
+    let host_api: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
     let roles = Arc::new(LivePolicy::default());
     let rbac = || Rbac::new(roles.clone());
     let directory = Arc::new(Directory::new(GroupsCount::Yes));
@@ -31,10 +31,12 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
         memberships: directory.clone(),
     };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
-    let own = kinds::with_aliases(kinds::all()?)?;
-    let hosted = kinds::with_tokens(kinds::host()?, &issuer)?;
-    let kinds = own.into_iter().chain(hosted).chain(kinds::reviews(&reviewers)?).collect();
+    let host = kinds::with_tokens(kinds::host()?, &issuer)?;
+    let exposure = Arc::new(Exposure::new(authorizer.clone(), host_api.clone()));
+    let ours = kinds::with_exposure(kinds::with_aliases(kinds::all()?)?, &exposure);
+    let kinds = ours.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
+    let allocations = Allocations::new(authorizer.clone(), None);
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
@@ -44,9 +46,14 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
-            .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host })
-            .with_admission(QuotaEnforcement::new()?),
+            .with_admission(CatalogRules { exposure, host: host_api.clone() })
+            .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host: host_api })
+            .with_admission(QuotaEnforcement::new()?)
+            .with_allocations(&allocations)
+            .map_err(HandlerError::Furnish)?,
     );
+    allocations.open(&registry).map_err(HandlerError::Furnish)?;
+    registry.spawn(allocations.keep(registry.clone()));
     accounts.tokens.look_in(&registry);
     provisioner.look_in(&registry);
     definitions::follow(&registry).await.map_err(HandlerError::Furnish)?;

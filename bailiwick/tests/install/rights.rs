@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use bailiwick_controllers::{LeaderElection, LeaderElectionOptions};
+use bailiwick_test_host::Kubectl;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::{about, done, done_soon, lines, refused_soon, user};
@@ -37,6 +38,7 @@ async fn every_right_is_needed_and_no_other() {
     }
     done(world.admin(), "delete rolebinding bailiwick-authentication-reader -n kube-system").await;
     world.lacks_until_restored("cannot read the ConfigMap extension-apiserver-authentication in kube-system").await;
+    nothing_is_said_without_the_right_to(&world).await;
     nobody_may_without_reviews(&world).await;
     nobody_leads_without_leases(&world).await;
 }
@@ -59,6 +61,76 @@ async fn the_least_suffices(world: &World) {
     assert!(output.status.success() && !lines.iter().any(|line| line.starts_with("missing: ")), "{lines:#?}");
     assert_eq!(lines.last().unwrap(), "nothing is missing");
     server.stop().await;
+}
+
+/// What follows from organizations is said in a status, and told in events, as far as there are rights to.
+async fn nothing_is_said_without_the_right_to(world: &World) {
+    let admin = world.admin();
+    world.remove_rule(EVERYWHERE, &["orgrolebindings/status", "patch"]).await;
+    let mut server = world.spawn();
+    world.wait_ready(&server).await;
+    done_soon(admin, "get organizations").await;
+    let group =
+        "{apiVersion: org.bailiwick.dev/v1alpha1, kind: OrgGroup, metadata: {name: 'Acme:told'}, users: [alice]}";
+    admin.apply(group).await.unwrap();
+    another_leads(admin).await;
+    sleep(NEVER).await;
+    let reason = "get orggroup Acme:told -o jsonpath={.status.conditions[0].reason}";
+    assert_eq!(done(admin, reason).await, "");
+    admin.apply(&world.manifests).await.unwrap();
+    prints(admin, reason, "AllMembers").await;
+
+    world.remove_rule(EVERYWHERE, &["events", "create"]).await;
+    sleep(Duration::from_secs(1)).await;
+    let events = "get events -n default --field-selector reason=NoOwner -o name";
+    bind_without_owner(admin, "silent").await;
+    sleep(NEVER).await;
+    assert_eq!(done(admin, events).await, "");
+    admin.apply(&world.manifests).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    bind_without_owner(admin, "told").await;
+    let began = Instant::now();
+    while done(admin, events).await.is_empty() {
+        assert!(began.elapsed() < PATIENCE, "no event");
+        sleep(Duration::from_millis(200)).await;
+    }
+    done(admin, "delete orgrolebindings silent told -n default").await;
+    server.stop().await;
+}
+
+/// Whoever is to lead now waits until the one before is taken to be gone.
+async fn another_leads(admin: &Kubectl) {
+    let lease = bailiwick_api::CONTROLLERS_LEASE;
+    let holder = format!("get lease {lease} -n bailiwick-system -o jsonpath={{.spec.holderIdentity}}");
+    let (before, began) = (done(admin, &holder).await, Instant::now());
+    while done(admin, &holder).await == before {
+        assert!(began.elapsed() < 2 * PATIENCE, "nobody else leads");
+        sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// A binding that comes to nothing, which its status says.
+async fn bind_without_owner(admin: &Kubectl, name: &str) {
+    let binding = format!(
+        "{{apiVersion: org.bailiwick.dev/v1alpha1, kind: OrgRoleBinding, metadata: {{name: {name}, namespace: default}}, \
+         roleRef: {{name: view}}, users: [alice]}}"
+    );
+    admin.apply(&binding).await.unwrap();
+    let condition = "-n default -o jsonpath={.status.conditions[0].reason}";
+    prints(admin, &format!("get orgrolebinding {name} {condition}"), "NoOwner").await;
+}
+
+/// Waits until a command prints this.
+async fn prints(admin: &Kubectl, command: &str, wanted: &str) {
+    let began = Instant::now();
+    loop {
+        let text = done(admin, command).await;
+        if text == wanted {
+            return;
+        }
+        assert!(began.elapsed() < 2 * PATIENCE, "{command}: {text}");
+        sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// Without the ClusterRole `system:auth-delegator`, which is Kubernetes' own.

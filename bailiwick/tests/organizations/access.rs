@@ -57,7 +57,7 @@ fn rows() -> Vec<Row> {
         row(put, "organizations/Acme", Some(organization("Acme", json!({}))), Root),
         row(patch, "organizations/Acme", people, Root),
         row(delete, "organizations/Nope", None, Root),
-        row(delete, "organizations?dryRun=All", None, Root),
+        row(delete, "organizations?labelSelector=nothing", None, Root),
     ];
     rows.extend([
         row(get, "organizations/Acme/groups", None, Administrators),

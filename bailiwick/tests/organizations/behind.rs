@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_test_host::pki::Authority;
 use bailiwick_test_host::{Cluster, Port};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
@@ -67,8 +68,10 @@ impl Shared {
             "--shutdown-delay-duration=0s".to_owned(),
         ];
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let server = Server::start_command(folder, self.world.command(folder, &arguments)).await;
         let admin = self.world.admin();
+        // The server of the test before has ended without giving it back.
+        done(admin, &format!("delete lease {CONTROLLERS_LEASE} -n bailiwick-system --ignore-not-found")).await;
+        let server = Server::start_command(folder, self.world.command(folder, &arguments)).await;
         // Else the aggregator looks for it when it likes, which can take half a minute.
         let touch =
             format!("annotate apiservice v1alpha1.org.bailiwick.dev bailiwick.dev/touched={number} --overwrite");

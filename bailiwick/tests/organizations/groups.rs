@@ -154,5 +154,5 @@ async fn users_are_a_set(site: Site) {
     let left = alice.apply(&dev, "payroll", &org_group("Acme:dev", &[])).await.expect(200);
     assert_eq!(left["users"], json!(["carol"]));
     let strange = alice.apply(&dev, "payroll", &org_group("Acme:dev", &["mallory"])).await;
-    assert_eq!(causes(&strange.expect(422))[0].0, "users[0]");
+    assert_eq!(causes(&strange.expect(422))[0].0, "users[1]");
 }

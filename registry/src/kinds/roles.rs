@@ -1,19 +1,23 @@
 //! The roles that go with our kinds, wherever they are served. They follow from the kinds.
 //!
-//! Kinds of the cluster as a whole are in none of Kubernetes' roles `admin`, `edit` and `view`: those are for whoever works in a
-//! namespace. Verbs beyond the usual ones, such as `claim` and `publish`, are nobody's until they are given.
+//! Kinds of the cluster as a whole are in none of Kubernetes' roles `admin`, `edit` and `view`, which are for whoever works in a
+//! namespace; but for those that are there to be looked at by whoever has such a role everywhere. Verbs beyond the usual ones, such as `claim` and `publish`, are nobody's until they are given.
 
 use std::collections::BTreeMap;
 
+use bailiwick_api::quota::PROJECT_OWNER_QUOTAS;
 use bailiwick_machinery::Scope;
-use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole, PolicyRule};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
+use crate::allocations;
 use crate::kind::Kind;
 use crate::organizations;
 use crate::virtual_kind::VirtualVerb;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
+/// The label of roles that the role of project owners consists of.
+const TO_PROJECT_OWNER: &str = "bailiwick.dev/aggregate-to-project-owner";
 const ALL: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /// A role that goes with our kinds.
@@ -34,6 +38,8 @@ pub fn roles<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Vec<KindRole> {
     let (giving, other): (Vec<_>, Vec<_>) = ours.partition(|kind| kind.hands_out_rights());
     // What may hold secrets is shown to those only who may read secrets.
     let shown: Vec<_> = other.iter().copied().filter(|kind| !kind.is_secret_bearing()).collect();
+    let (edited, of_cluster) = (rules(&other, &ALL), kinds.iter().copied().filter(|kind| kind.is_shown_to_viewers()));
+    let of_cluster = rules(&of_cluster.collect::<Vec<_>>(), &READ);
     let part = |name, into: &[&str], why, rules: Vec<PolicyRule>| KindRole {
         why,
         role: role(name, into, rules),
@@ -50,20 +56,61 @@ pub fn roles<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Vec<KindRole> {
             "bailiwick:edit",
             &["admin", "edit"],
             "What those who may administer or edit a namespace may do there with our kinds.",
-            rules(&other, &ALL),
+            [edited, of_cluster.clone()].concat(),
         ),
         part(
             "bailiwick:view",
             &["view"],
             "What those who may view a namespace may do there with our kinds.",
-            rules(&shown, &READ),
+            [rules(&shown, &READ), of_cluster].concat(),
         ),
     ];
     roles.retain(|role| role.role.rules.as_ref().is_some_and(|rules| !rules.is_empty()));
     if kinds.iter().any(|kind| kind.names().plural == "organizations") {
         roles.push(organization_administrators());
     }
+    if kinds.iter().any(|kind| kind.names().plural == allocations::PLURAL) {
+        roles.extend([project_owner(), project_owner_quotas()]);
+    }
     roles
+}
+
+/// What those may do in a namespace who own the project: what its administrators may, and divide what was allotted to them.
+fn project_owner() -> KindRole {
+    let selects = |label: &str| LabelSelector {
+        match_labels: Some(BTreeMap::from([(label.to_owned(), "true".to_owned())])),
+        ..LabelSelector::default()
+    };
+    let selectors = vec![selects("rbac.authorization.k8s.io/aggregate-to-admin"), selects(TO_PROJECT_OWNER)];
+    let aggregation_rule = Some(AggregationRule { cluster_role_selectors: Some(selectors) });
+    KindRole {
+        why: "What those may do in a namespace who own the project: all that its administrators may, and change some of its ResourceQuotas.",
+        role: ClusterRole { aggregation_rule, ..role("project-owner", &[], Vec::new()) },
+        bound_to: None,
+    }
+}
+
+/// The ResourceQuotas that owners of a project may change. They can neither make nor remove any, nor change others: by those a
+/// cluster administrator can hold a project down.
+fn project_owner_quotas() -> KindRole {
+    let rule = |group: &str, resource: &str, names: Option<Vec<String>>, verbs: &[&str]| PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(owned(&[resource])),
+        resource_names: names,
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    };
+    let rules = vec![
+        rule("", "resourcequotas", Some(owned(&PROJECT_OWNER_QUOTAS)), &["get", "patch", "update"]),
+        rule(allocations::GROUP, "localresourcequotaallocations", None, &READ),
+    ];
+    let mut role = role("bailiwick:project-owner-quotas", &[], rules);
+    role.metadata.labels = Some(BTreeMap::from([(TO_PROJECT_OWNER.to_owned(), "true".to_owned())]));
+    KindRole {
+        why: "The ResourceQuotas that owners of a project may change, by their names. They can make and remove none.",
+        role,
+        bound_to: None,
+    }
 }
 
 /// What everyone who is known may do with the organizations that they administer: the server narrows it to these, so that
@@ -135,6 +182,7 @@ fn offers(kind: &Kind, verb: &str) -> bool {
         VirtualVerb::Create => verb == "create",
         VirtualVerb::Get => verb == "get",
         VirtualVerb::List => verb == "list",
+        VirtualVerb::Watch => verb == "watch",
     })
 }
 
@@ -156,7 +204,12 @@ mod tests {
         };
         let has = |name: &str, resource: &str| rules(name).iter().any(|other| other == resource);
         assert!(has("bailiwick:admin", "orgrolebindings") && !has("bailiwick:edit", "orgrolebindings"));
-        assert!(has("bailiwick:edit", "resourcecatalogclaims") && has("bailiwick:view", "resourcecatalogclaims"));
+        for shown in ["localresourcecatalogs", "resourcecatalogclaims", "resourcecatalogs"] {
+            assert!(has("bailiwick:edit", shown) && has("bailiwick:view", shown), "{shown}");
+        }
+        // They may hold Secrets.
+        assert!(has("bailiwick:edit", "resourcecatalogentries") && !has("bailiwick:view", "resourcecatalogentries"));
+        assert!(!has("bailiwick:view", "resourcecatalogentries/status"));
         for role in &roles {
             let everywhere = role.role.rules.iter().flatten().flat_map(|rule| rule.verbs.iter());
             assert!(everywhere.into_iter().all(|verb| verb != "*" && verb != "claim" && verb != "publish"), "{role:?}");

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bailiwick_machinery::GroupVersion;
 use bailiwick_registry::{
-    Ctx, Error, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb, WriteOptions,
+    Ctx, Error, Page, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb, WriteOptions,
 };
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn with_organizations(names: &[&str]) -> World {
 }
 
 fn call<'c>(world: &'c World, ctx: &'c Ctx<'c>, group_version: &'c GroupVersion, name: &'c str) -> SubresourceCall<'c> {
-    SubresourceCall { ctx, registry: &world.registry, group_version, namespace: "", name }
+    SubresourceCall { ctx, registry: &world.registry, group_version, namespace: "", name, page: Page::default() }
 }
 
 fn body(value: Value) -> SubresourceBody {

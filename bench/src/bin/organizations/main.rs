@@ -1,9 +1,18 @@
-//! What organizations cost: finding a user's groups with each request, reading all of them at a start, and following a change
-//! of one organization among many.
+//! What organizations cost: finding a user's groups with each request, reading all of them at a start, following a change of one
+//! organization among many, and answering a cluster that asks what they give.
 //!
 //! ```sh
-//! cargo run --release -p bailiwick-bench --bin organizations
+//! cargo run --release -p bailiwick-bench --bin organizations              # in this process
+//! cargo run --release -p bailiwick-bench --bin organizations -- PROGRAM   # and what a kube-apiserver would wait for
 //! ```
+//!
+//! PROGRAM is a built `bailiwick`; it is started behind a cluster, and asked over HTTPS as that would.
+
+mod access;
+#[path = "../aggregated/peers.rs"]
+#[allow(dead_code, reason = "shared with the program that measures the way through a kube-apiserver")]
+mod peers;
+mod webhook;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,7 +49,18 @@ async fn main() -> Result<(), Failure> {
     follow_organizations(&registry, &directory).await?;
     println!("all are read after {:?} (goal: 1s)", start.elapsed());
     lookups(&directory);
-    changes(&registry, &directory).await
+    changes(&registry, &directory).await?;
+    access::measure(&registry, &directory).await?;
+    match std::env::args_os().nth(1) {
+        Some(program) => webhook::measure(program.as_ref()).await,
+        None => Ok(()),
+    }
+}
+
+/// The time that so many thousandths of all are below.
+fn part(times: &mut [Duration], thousandths: usize) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() * thousandths / 1_000).copied().unwrap_or_default()
 }
 
 async fn open(path: &std::path::Path) -> Result<Arc<Registry>, Failure> {
@@ -92,9 +112,8 @@ fn lookups(directory: &Directory) {
         found += directory.groups(&user).map_or(0, |groups| groups.len());
         times.push(start.elapsed());
     }
-    times.sort_unstable();
-    let at = |part: usize| times.get(LOOKUPS * part / 1_000).copied().unwrap_or_default();
-    println!("groups of a user: {:?} median, {:?} p99 (goal: 50µs), {} found each", at(500), at(990), found / LOOKUPS);
+    let (median, p99) = (part(&mut times, 500), part(&mut times, 990));
+    println!("groups of a user: {median:?} median, {p99:?} p99 (goal: 50µs), {} found each", found / LOOKUPS);
 }
 
 /// From a write of a group to the effect of it, which its writer waits for.
@@ -111,8 +130,8 @@ async fn changes(registry: &Arc<Registry>, directory: &Directory) -> Result<(), 
             return Err("a writer was answered before the write counted".into());
         }
     }
-    times.sort_unstable();
-    println!("a new group counts {:?} after it was written (median; goal: 100ms)", times[CHANGES / 2]);
+    let median = part(&mut times, 500);
+    println!("a new group counts {median:?} after it was written (median; goal: 100ms)");
     Ok(())
 }
 
