@@ -38,17 +38,16 @@ struct Told {
 impl Shared {
     pub(super) async fn look_at_definition(self: &Arc<Self>, name: &str) -> Result<(), WorkError> {
         self.counted_soon.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
-        let Some(definition) = self.index().definitions.get(name).cloned() else {
+        let found = self.index().definitions.get(name).cloned();
+        let Some(definition) = found else {
             self.stand(name, None);
             return Ok(());
         };
         let (standing, told) = self.judge(&definition).await?;
         let is_broken = told.ready.0 == ConditionStatus::False && !definition.is_going();
         self.stand(name, Some(standing));
-        if definition.is_going()
-            && self.index().definition_users(&definition.uid()).is_empty()
-            && self.sees_claims(&definition)
-        {
+        let is_used = !self.index().definition_users(&definition.uid()).is_empty();
+        if definition.is_going() && !is_used && self.sees_claims(&definition) {
             return self.let_go(&definition).await;
         }
         self.write_definition(&definition, &told).await?;
@@ -122,7 +121,10 @@ impl Shared {
         let mut entries = Vec::new();
         for entry in &spec.resources {
             let class = entry.class.reference();
-            let (resource, class_facts) = (self.index().facts(&entry.resource), self.index().facts(&class));
+            let (resource, class_facts) = {
+                let index = self.index();
+                (index.facts(&entry.resource), index.facts(&class))
+            };
             match (resource, class_facts) {
                 (Some(resource), Some(class)) => entries.push(EntryFacts { resource, class }),
                 (None, _) => {

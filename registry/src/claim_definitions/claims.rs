@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bailiwick_api::{DEFINITION_UID_ANNOTATION, ResourceClaimDefinition, ResourceClaimDefinitionSpec};
-use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Object, crd};
+use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, Object};
 use bailiwick_storage::cache::Object as CachedObject;
 use serde::Deserialize;
 
@@ -67,10 +67,6 @@ impl ClaimDefinitionRules {
     ) -> Result<()> {
         let path = FieldPath::new("spec").child("group");
         let group = spec.group.as_str();
-        if crd::is_protected_group(group) {
-            errors.push(FieldError::invalid(path, group, "is a group of the Kubernetes community"));
-            return Ok(());
-        }
         if registry.serves_natively(group) || group.ends_with(".bailiwick.dev") {
             errors.push(FieldError::invalid(path, group, "is served by this server itself"));
             return Ok(());

@@ -42,6 +42,12 @@ impl Strategy for Definitions {
             let path = FieldPath::new(&format!("{SCHEMA}.properties.{}", field.replace('.', ".properties.")));
             errors.push(FieldError::forbidden(path, "is the same in all claims and is filled in: leave it out"));
         }
+        let group = &definition.spec.group;
+        if crd::is_protected_group(group) {
+            let path = FieldPath::new("spec").child("group");
+            errors.push(FieldError::invalid(path, group.as_str(), "is a group of the Kubernetes community"));
+            return;
+        }
         let Value::Object(made) = custom_resource_definition(&definition) else { return };
         let mut made = Object::new(made);
         crd::set_defaults(&mut made);
