@@ -2,6 +2,7 @@
 //!
 //! Each kind is a plain struct that serde reads and writes, that schemars describes, and that works with `kube::Api`.
 
+pub mod bundle;
 pub mod claims;
 mod condition;
 mod depends_on;
@@ -17,6 +18,7 @@ mod organization;
 mod organization_view;
 mod owner;
 pub mod quota;
+mod readiness_rule;
 mod requester;
 mod resource_binding_definition;
 mod resource_catalog;
@@ -28,6 +30,10 @@ mod resource_quota_allocation;
 mod service_account;
 mod well_known;
 
+pub use bundle::{
+    Bundle, BundleObject, BundleResource, BundleResourceStatus, BundleSpec, BundleStatus, InventoryItem, OutputInUse,
+    Phase,
+};
 pub use condition::{Condition, ConditionStatus, put_condition};
 pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};
 pub use field_path::{FieldPath, FieldPathError, MAX_FIELD_PATH, SetError, Step};
@@ -41,6 +47,7 @@ pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
+pub use readiness_rule::{KindSelector, ReadinessRule, ReadinessRuleSpec};
 pub use requester::Requester;
 pub use resource_binding_definition::{
     BoundResource, ClassReference, ClassUse, KindReference, Match, Overlay, ProvisioningStrategy,

@@ -7,8 +7,9 @@ use std::time::SystemTime;
 use bailiwick_api::{PROVISIONER, PROVISIONER_NAMESPACE, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients, GarbageCollector,
-    NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher, ServiceAccountController,
+    BundleController, CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients,
+    GarbageCollector, NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher,
+    ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -59,6 +60,9 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     if flags.runs(ControllerName::Quota) {
         let account = account("quota-controller");
         run(QuotaController::new(account.clone(), account).run(), stopped);
+    }
+    if flags.runs(ControllerName::Bundle) {
+        run(BundleController::new(acting("bundle-controller"), now).run(), stopped);
     }
     if flags.runs(ControllerName::ClaimDefinition)
         && let Ok(provisioner) = ServiceAccountRef::new(PROVISIONER_NAMESPACE, PROVISIONER)

@@ -24,6 +24,8 @@ pub(crate) struct Parts {
     pub(crate) authentication: Arc<Authentication>,
     /// Whether there is a cluster beside it.
     pub(crate) mode: Mode,
+    /// Whether kinds are served under the names of others, too; if nobody says, only without a cluster.
+    pub(crate) aliases: Option<bool>,
     /// Where clients find it.
     pub(crate) url: String,
     pub(crate) clock: Arc<dyn Clock>,

@@ -153,6 +153,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         url: url.clone(),
         clock,
         event_ttl: flags.host.event_ttl,
+        aliases: flags.mode.alias_groups,
         always_allow: flags.authorization.always_allow()?,
         request_timeout: flags.time.request_timeout,
         min_request_timeout: flags.time.min_request_timeout,

@@ -6,6 +6,7 @@
 use kube::api::{PatchParams, PostParams};
 
 mod announce;
+mod bundle_controller;
 mod catalog_claim_controller;
 mod catalog_controller;
 mod claim_controller;
@@ -28,6 +29,7 @@ mod served_kinds;
 mod service_account_controller;
 mod status;
 
+pub use bundle_controller::BundleController;
 pub use catalog_claim_controller::CatalogClaimController;
 pub use catalog_controller::{Accept, Acceptance, Candidate, CannotTell, CatalogController, Policies};
 pub use claim_controller::ClaimController;

@@ -1,5 +1,6 @@
 //! The kinds there are: one file each.
 
+mod bundle;
 mod group;
 mod host;
 mod local_resource_catalog;
@@ -10,6 +11,7 @@ mod org_role_binding;
 mod organization;
 mod people;
 mod quota_review;
+mod readiness_rule;
 mod resource_binding_definition;
 mod resource_catalog;
 mod resource_catalog_claim;
@@ -23,6 +25,9 @@ mod token_request;
 
 use std::sync::Arc;
 
+use bailiwick_api::Bundle;
+use k8s_openapi::Resource;
+
 use crate::catalogs::Exposure;
 use crate::kind::{Kind, KindError};
 
@@ -35,16 +40,20 @@ pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer, review_
 pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};
 
+/// The group and kind of Bundles.
+const BUNDLE: (&str, &str) = (Bundle::GROUP, Bundle::KIND);
 /// The group and version in which definitions of claims were first proposed.
 const ALIAS_OF_CLAIMS: (&str, &str) = ("core.crossplane.io", "v1alpha1");
 
 /// All kinds of ours.
 pub fn all() -> Result<Vec<Kind>, KindError> {
     [
+        bundle::kind(),
         group::kind(),
         organization::kind(),
         org_group::kind(),
         org_role_binding::kind(),
+        readiness_rule::kind(),
         resource_catalog::kind(),
         resource_catalog_entry::kind(),
         resource_catalog_claim::kind(),
@@ -65,6 +74,7 @@ pub fn with_aliases(kinds: Vec<Kind>) -> Result<Vec<Kind>, KindError> {
         let stored = kind.stored_gvk();
         let name = stored.as_ref().map(|stored| (&*stored.group, &*stored.kind)).unwrap_or_default();
         Ok(match name {
+            BUNDLE => kind.also_served(bundle::alias()?),
             ("claim.bailiwick.dev", "ResourceBindingDefinition") => {
                 kind.also_served(resource_binding_definition::alias()?)
             }

@@ -7,6 +7,7 @@ mod accept;
 mod admission;
 mod allocations;
 mod authorization;
+mod bundles;
 mod catalogs;
 mod claim_definitions;
 mod context;
@@ -46,6 +47,7 @@ pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
 };
+pub use bundles::BundleRules;
 pub use catalogs::{CatalogRules, Exposure};
 pub use claim_definitions::{ClaimDefinitionRules, ProvisionerMay, make_provisioner};
 pub use context::{Annotations, Clock, Ctx, SystemClock, User};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bailiwick_api::{CONTROLLERS_LEASE, PROVISIONER, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients, LeaderElection,
-    LeaderElectionOptions, OrganizationController, QuotaController,
+    BundleController, CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients,
+    LeaderElection, LeaderElectionOptions, OrganizationController, QuotaController,
 };
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -72,6 +72,9 @@ async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: St
     }
     if flags.runs(ControllerName::Quota) {
         running.spawn(QuotaController::new(own, cluster).run());
+    }
+    if flags.runs(ControllerName::Bundle) {
+        running.spawn(BundleController::new(acting.clone(), now).run());
     }
     match ServiceAccountRef::new(&namespace, PROVISIONER) {
         Ok(provisioner) if flags.runs(ControllerName::ClaimDefinition) => {

@@ -12,7 +12,7 @@ pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
     /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
     /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller, catalog-claim-controller,
-    /// quota-controller and claim-definition-controller, which alone run behind a cluster, too.
+    /// quota-controller, bundle-controller and claim-definition-controller, which alone run behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -31,6 +31,7 @@ pub(crate) enum ControllerName {
     Catalog,
     CatalogClaim,
     Quota,
+    Bundle,
     ClaimDefinition,
 }
 
@@ -53,7 +54,7 @@ impl HostFlags {
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::GarbageCollector,
         Self::Namespace,
         Self::ServiceAccount,
@@ -62,11 +63,12 @@ impl ControllerName {
         Self::Catalog,
         Self::CatalogClaim,
         Self::Quota,
+        Self::Bundle,
         Self::ClaimDefinition,
     ];
 
-    const BEHIND_A_CLUSTER: [Self; 5] =
-        [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota, Self::ClaimDefinition];
+    const BEHIND_A_CLUSTER: [Self; 6] =
+        [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota, Self::Bundle, Self::ClaimDefinition];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -78,6 +80,7 @@ impl ControllerName {
             Self::Catalog => "catalog-controller",
             Self::CatalogClaim => "catalog-claim-controller",
             Self::Quota => "quota-controller",
+            Self::Bundle => "bundle-controller",
             Self::ClaimDefinition => "claim-definition-controller",
         }
     }

@@ -15,6 +15,10 @@ pub(crate) struct ModeFlags {
     /// given]
     #[arg(long, env = "BAILIWICK_MODE", value_name = "MODE", value_enum)]
     mode: Option<Mode>,
+    /// Whether kinds are served under the names by which others have known them, too: Bundles in smith.atlassian.com [default:
+    /// true in standalone, false behind a cluster, where something else may have that group]
+    #[arg(long, env = "BAILIWICK_ALIAS_GROUPS", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) alias_groups: Option<bool>,
     /// How the cluster is reached that the server stands behind. Without it, as a pod in it: by the service account's token,
     /// which is read again as it changes.
     #[arg(long, env = "BAILIWICK_KUBECONFIG", value_name = "FILE")]

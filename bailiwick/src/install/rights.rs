@@ -16,6 +16,7 @@ use super::plan::Plan;
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const ORGANIZATIONS: &str = "org.bailiwick.dev";
 const CATALOGS: &str = "catalog.bailiwick.dev";
+const BUNDLES: &str = "bundle.bailiwick.dev";
 /// The role of the account as which definitions are carried out.
 const PROVISIONER_ROLE: &str = "bailiwick:provisioner";
 /// The roles that organizations can give from the beginning: Kubernetes' own for people who work in a namespace.
@@ -67,6 +68,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
     rights.extend(for_organizations());
     rights.extend(for_catalogs());
     rights.extend(for_quotas());
+    rights.extend(for_bundles());
     rights.extend(for_definitions());
     if plan.makes_certificates() {
         let names = api_service_names(&plan.kinds);
@@ -188,6 +190,24 @@ fn for_quotas() -> [Right; 3] {
     ]
 }
 
+/// What the objects of Bundles are is never touched by these rights, but by their service accounts'.
+fn for_bundles() -> [Right; 3] {
+    [
+        Right {
+            why: "bundles and readiness rules: it is followed what they ask for",
+            rule: json!({"apiGroups": [BUNDLES], "resources": ["bundles", "readinessrules"], "verbs": ["list", "watch"]}),
+        },
+        Right {
+            why: "bundles: what became of them is said in their status, and they go when all that they created is gone",
+            rule: json!({"apiGroups": [BUNDLES], "resources": ["bundles"], "verbs": ["patch"]}),
+        },
+        Right {
+            why: "bundles: the same",
+            rule: json!({"apiGroups": [BUNDLES], "resources": ["bundles/status"], "verbs": ["update"]}),
+        },
+    ]
+}
+
 /// What definitions of claims come to is CustomResourceDefinitions. Which ones may be written is fenced by a policy. Claims
 /// themselves, and what satisfies them, are touched as the provisioner only.
 fn for_definitions() -> [Right; 5] {
@@ -210,7 +230,7 @@ fn for_definitions() -> [Right; 5] {
             }),
         },
         Right {
-            why: "customresourcedefinitions: which kinds there are for claims",
+            why: "customresourcedefinitions: which kinds there are for claims, and when objects of Bundles are ready",
             rule: json!({
                 "apiGroups": ["apiextensions.k8s.io"],
                 "resources": ["customresourcedefinitions"],

@@ -8,8 +8,9 @@ use bailiwick_apiserver::{
     Endpoints, Health, HostApi, WebhookCallers,
 };
 use bailiwick_registry::{
-    Allocations, AuthorizerChain, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount, Host,
-    OrganizationRules, ProjectAccess, Registry, RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
+    Allocations, AuthorizerChain, BundleRules, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount,
+    Host, OrganizationRules, ProjectAccess, Registry, RemoteNamespaceLifecycle, follow_bindings, follow_organizations,
+    kinds,
 };
 
 use super::{Aggregated, Api, chain};
@@ -31,7 +32,8 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let asked = AuthorizerChain::new(vec![Box::new(callers), Box::new(reviews)]);
     let authorizer = chain(&parts.always_allow, asked, &directory);
     let exposure = Arc::new(Exposure::new(authorizer.clone(), host.clone()));
-    let kinds = kinds::with_exposure(kinds::all()?, &exposure);
+    let ours = if parts.aliases.unwrap_or(false) { kinds::with_aliases(kinds::all()?)? } else { kinds::all()? };
+    let kinds = kinds::with_exposure(ours, &exposure);
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
     let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone());
     tokio::spawn(following);
@@ -43,6 +45,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
         .until(parts.closing.clone())
         .with_projects(namespaces.clone())
         .with_admission(rules)
+        .with_admission(BundleRules { host: host.clone(), authorizer: authorizer.clone() })
         .with_admission(CatalogRules { exposure, host: host.clone() })
         .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.

@@ -6,8 +6,9 @@ use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    Allocations, AuthorizerChain, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount, Host,
-    OrganizationRules, ProvisionerMay, Registry, definitions, follow_organizations, follow_projects, make_provisioner,
+    Allocations, AuthorizerChain, BundleRules, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount,
+    Host, OrganizationRules, ProvisionerMay, Registry, definitions, follow_organizations, follow_projects,
+    make_provisioner,
 };
 
 use super::{Api, chain};
@@ -32,7 +33,8 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
     let exposure = Arc::new(Exposure::new(authorizer.clone(), host.clone()));
-    let ours = kinds::with_exposure(kinds::with_aliases(kinds::all()?)?, &exposure);
+    let ours = if parts.aliases.unwrap_or(true) { kinds::with_aliases(kinds::all()?)? } else { kinds::all()? };
+    let ours = kinds::with_exposure(ours, &exposure);
     let hosted = kinds::with_tokens(kinds::host()?, &issuer)?;
     let kinds = ours.into_iter().chain(hosted).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
@@ -46,6 +48,7 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
+            .with_admission(BundleRules { host: host.clone(), authorizer: authorizer.clone() })
             .with_admission(CatalogRules { exposure, host: host.clone() })
             .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host })
             .with_admission(QuotaEnforcement::new()?)

@@ -54,8 +54,13 @@ pub(crate) struct Person {
 impl Site {
     /// An empty server that stands alone.
     pub(crate) async fn alone() -> Self {
+        Self::alone_with(&[]).await
+    }
+
+    /// The same, with flags.
+    pub(crate) async fn alone_with(flags: &[&str]) -> Self {
         let folder = folder();
-        let server = Server::start(folder.path(), &[]).await;
+        let server = Server::start(folder.path(), flags).await;
         let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
         let client = endpoint.connect().await.unwrap();
         Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod bundles;
 mod garbage_collector;
 mod in_each_namespace;
 mod namespaces;

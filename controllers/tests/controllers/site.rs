@@ -102,7 +102,7 @@ impl Site {
     }
 }
 
-fn user() -> User {
+pub(crate) fn user() -> User {
     User { name: "controller".into(), groups: vec!["system:masters".into()], ..User::default() }
 }
 

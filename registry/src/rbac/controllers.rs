@@ -73,6 +73,18 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             ],
         ),
         (
+            "bundle-controller",
+            vec![
+                rule(&["list", "watch"], &["bundle.bailiwick.dev"], &["bundles", "readinessrules"]),
+                rule(&["patch"], &["bundle.bailiwick.dev"], &["bundles"]),
+                rule(&["update"], &["bundle.bailiwick.dev"], &["bundles/status"]),
+                rule(&["get", "list", "watch"], &[""], &["serviceaccounts"]),
+                rule(&["get"], &[""], &["namespaces"]),
+                rule(&["list", "watch"], &["apiextensions.k8s.io"], &["customresourcedefinitions"]),
+                events(),
+            ],
+        ),
+        (
             "catalog-controller",
             vec![
                 rule(&["list", "watch"], &[""], &["namespaces"]),

@@ -1,0 +1,219 @@
+//! Objects with references in them, and what they become once the values are known.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::path::{ObjectPath, Segment};
+use super::reference::{Parsed, Piece, Reference, ReferenceError};
+
+/// The most bytes of a value that takes the place of a reference.
+pub const MAX_VALUE_BYTES: usize = 64 * 1024;
+/// The deepest object that is looked through: no server accepts a deeper one.
+const MAX_DEPTH: usize = 128;
+
+/// An object with references in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    object: Value,
+    uses: Vec<Use>,
+}
+
+/// A reference where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Use {
+    /// The field it stands in.
+    pub at: ObjectPath,
+    /// What it names.
+    pub reference: Reference,
+    /// What becomes of the value.
+    pub form: Form,
+}
+
+/// What becomes of a value that takes the place of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// A text, or a part of one.
+    Text,
+    /// The value as it is.
+    Value,
+}
+
+/// What is wrong with a field of a template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// Its text cannot be read.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// A name of a field has a reference in it.
+    #[error("references are replaced in values only, not in names of fields")]
+    InKey,
+    /// It is too deep.
+    #[error("must not be more than {MAX_DEPTH} deep")]
+    TooDeep,
+}
+
+/// Why a template does not become an object. No value is told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The field is not there, or not yet.
+    #[error("{reference} is not there")]
+    Missing {
+        /// Where it is wanted.
+        at: ObjectPath,
+        /// What is not there.
+        reference: Reference,
+    },
+    /// The value is none that a text can have in it.
+    #[error(
+        "{reference} is {found}, and only text, numbers and booleans can stand in \"$(…)\"; use \"$((…))\" for all of {at}"
+    )]
+    NotText {
+        /// Where it is wanted.
+        at: ObjectPath,
+        /// What was found.
+        reference: Reference,
+        /// Its type.
+        found: &'static str,
+    },
+    /// The value is too large.
+    #[error("{reference} has more than {MAX_VALUE_BYTES} bytes")]
+    TooLarge {
+        /// Where it is wanted.
+        at: ObjectPath,
+        /// What was found.
+        reference: Reference,
+    },
+}
+
+// === impl Template ===
+
+impl Template {
+    /// Reads all texts of an object. If some cannot be read, it says which.
+    pub fn read(object: &Value) -> Result<Self, Vec<(ObjectPath, TemplateError)>> {
+        let (mut uses, mut errors) = (Vec::new(), Vec::new());
+        collect(object, &ObjectPath::root(), &mut uses, &mut errors);
+        if errors.is_empty() { Ok(Self { object: object.clone(), uses }) } else { Err(errors) }
+    }
+
+    /// The object as it was written.
+    pub fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// The references in it.
+    pub fn uses(&self) -> &[Use] {
+        &self.uses
+    }
+
+    /// The object with values in place of all references.
+    pub fn render<'v>(&self, find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>) -> Result<Value, RenderError> {
+        render(&self.object, &ObjectPath::root(), find)
+    }
+}
+
+fn collect(value: &Value, at: &ObjectPath, uses: &mut Vec<Use>, errors: &mut Vec<(ObjectPath, TemplateError)>) {
+    if at.segments().len() > MAX_DEPTH {
+        return errors.push((at.clone(), TemplateError::TooDeep));
+    }
+    match value {
+        Value::String(text) => match Parsed::read(text) {
+            Ok(Parsed::Value(reference)) => uses.push(Use { at: at.clone(), reference, form: Form::Value }),
+            Ok(Parsed::Text(pieces)) => uses.extend(pieces.into_iter().filter_map(|piece| match piece {
+                Piece::Literal(_) => None,
+                Piece::Reference(reference) => Some(Use { at: at.clone(), reference, form: Form::Text }),
+            })),
+            Err(error) => errors.push((at.clone(), error.into())),
+        },
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(item, &at.with(Segment::Index(index)), uses, errors);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                let at = at.with(Segment::Key(key.clone()));
+                if key.contains("$(") {
+                    errors.push((at.clone(), TemplateError::InKey));
+                }
+                collect(field, &at, uses, errors);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn render<'v>(
+    value: &Value,
+    at: &ObjectPath,
+    find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>,
+) -> Result<Value, RenderError> {
+    match value {
+        Value::String(text) => render_text(text, at, find),
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.map(|(index, item)| render(item, &at.with(Segment::Index(index)), find)).collect()
+        }
+        Value::Object(fields) => {
+            let rendered: Result<Map<String, Value>, RenderError> = fields
+                .iter()
+                .map(|(key, field)| Ok((key.clone(), render(field, &at.with(Segment::Key(key.clone())), find)?)))
+                .collect();
+            rendered.map(Value::Object)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
+    }
+}
+
+fn render_text<'v>(
+    text: &str,
+    at: &ObjectPath,
+    find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>,
+) -> Result<Value, RenderError> {
+    let found = |reference: &Reference| {
+        let missing = || RenderError::Missing { at: at.clone(), reference: reference.clone() };
+        let value = find(reference).ok_or_else(missing)?;
+        match size(&value) > MAX_VALUE_BYTES {
+            true => Err(RenderError::TooLarge { at: at.clone(), reference: reference.clone() }),
+            false => Ok(value),
+        }
+    };
+    // What cannot be read is no template.
+    match Parsed::read(text) {
+        Err(_) => Ok(Value::from(text)),
+        Ok(Parsed::Value(reference)) => found(&reference).map(Cow::into_owned),
+        Ok(Parsed::Text(pieces)) => {
+            let mut whole = String::new();
+            for piece in pieces {
+                match piece {
+                    Piece::Literal(literal) => whole.push_str(&literal),
+                    Piece::Reference(reference) => match &*found(&reference)? {
+                        Value::String(text) => whole.push_str(text),
+                        value @ (Value::Number(_) | Value::Bool(_)) => whole.push_str(&value.to_string()),
+                        Value::Null => return Err(not_text(at, reference, "null")),
+                        Value::Array(_) => return Err(not_text(at, reference, "a list")),
+                        Value::Object(_) => return Err(not_text(at, reference, "an object")),
+                    },
+                }
+            }
+            Ok(Value::String(whole))
+        }
+    }
+}
+
+fn not_text(at: &ObjectPath, reference: Reference, found: &'static str) -> RenderError {
+    RenderError::NotText { at: at.clone(), reference, found }
+}
+
+/// How large a value is, about; nothing is written down to find out.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| 1 + size(item)).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, field)| 4 + key.len() + size(field)).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

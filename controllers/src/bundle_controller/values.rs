@@ -1,0 +1,88 @@
+//! The values that take the place of references, and where they may go.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use bailiwick_api::bundle::{Part, PlannedResource, Reference, is_secret};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::observed::{Observed, Seen};
+use super::outcome::Outcome;
+
+/// Types of Secrets that are somebody's identity, and no values for others.
+const IDENTITIES: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+/// Metadata that is the server's to say.
+const SERVERS: [&str; 6] =
+    ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "selfLink"];
+
+/// The object of a resource, with the values that its dependencies have.
+pub(super) fn rendered(resource: &PlannedResource, observed: &HashMap<String, Observed>) -> Result<Value, Outcome> {
+    let find = |reference: &Reference| {
+        let seen = source(reference, observed)?;
+        match reference.part {
+            Part::Output if seen.is_secret() => {
+                let decoded = decoded(&seen.object);
+                reference.path.find(&decoded).map(|found| Cow::Owned(found.clone()))
+            }
+            Part::Object | Part::Binding | Part::Output => reference.path.find(&seen.object).map(Cow::Borrowed),
+        }
+    };
+    let mut object = resource.template.render(&find).map_err(|error| Outcome::of_render(&error))?;
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in SERVERS {
+            metadata.remove(field);
+        }
+    }
+    Ok(object)
+}
+
+/// Refuses values of Secrets where others see them: what an object is was not known when the Bundle was written.
+pub(super) fn check_secrets(resource: &PlannedResource, observed: &HashMap<String, Observed>) -> Result<(), Outcome> {
+    for used in resource.template.uses() {
+        let Some(seen) = source(&used.reference, observed).filter(|seen| seen.is_secret()) else { continue };
+        if !is_secret(&used.reference.path) {
+            continue;
+        }
+        if !resource.may_hold_secret(used) {
+            let message = format!("{} is a value of a Secret, and {} is no data of a Secret", used.reference, used.at);
+            return Err(Outcome::error("SecretLeak", message));
+        }
+        let kind = seen.object.get("type").and_then(Value::as_str).unwrap_or_default();
+        if IDENTITIES.contains(&kind) {
+            let message =
+                format!("{} is of a Secret of type {kind}, which is an identity and no value", used.reference);
+            return Err(Outcome::error("SecretTypeNotAllowed", message));
+        }
+    }
+    Ok(())
+}
+
+/// The object that a reference looks into.
+fn source<'o>(reference: &Reference, observed: &'o HashMap<String, Observed>) -> Option<&'o Seen> {
+    let observed = observed.get(&reference.resource)?;
+    match reference.part {
+        Part::Object => Some(&observed.object),
+        Part::Binding => observed.binding.as_ref(),
+        Part::Output => observed.output.as_ref(),
+    }
+}
+
+/// A Secret with its data as text. What is no text is not there.
+fn decoded(secret: &Value) -> Value {
+    let mut decoded = secret.clone();
+    if let Some(data) = decoded.get_mut("data").and_then(Value::as_object_mut) {
+        data.retain(|_, value| {
+            let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+            match bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+                Some(text) => {
+                    *value = Value::String(text);
+                    true
+                }
+                None => false,
+            }
+        });
+    }
+    decoded
+}

@@ -1,0 +1,156 @@
+//! The rules of Bundles that concern more than the Bundle: the account that acts, what it may do, and what the host tells of the
+//! kinds of the objects. They hold when what a Bundle asks for is written; what changes later is found by its controller.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bailiwick_api::bundle::Plan;
+use bailiwick_api::{Bundle, BundleSpec};
+use bailiwick_machinery::{FieldErrors, Object};
+use bailiwick_storage::Txn;
+use k8s_openapi::Resource as _;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::admission::{Admission, Proposal};
+use crate::authorization::{Attributes, Authorizer, Decision, Resource, Target};
+use crate::context::{Ctx, User};
+use crate::error::{Error, Result};
+use crate::host::{Host, HostKind};
+use crate::registry::Registry;
+use crate::served_kind::ServedKind;
+
+mod accounts;
+mod fit;
+mod rights;
+
+/// Holds everyone to the rules of Bundles.
+pub struct BundleRules {
+    /// Who knows the kinds and the service accounts.
+    pub host: Arc<dyn Host>,
+    /// Who says what users may do.
+    pub authorizer: Arc<dyn Authorizer>,
+}
+
+/// A Bundle that is being written.
+#[derive(Clone, Copy)]
+struct Write<'w> {
+    ctx: &'w Ctx<'w>,
+    kind: &'w ServedKind,
+    namespace: &'w str,
+    name: &'w str,
+}
+
+// === impl BundleRules ===
+
+#[async_trait]
+impl Admission for BundleRules {
+    async fn prepare(
+        &self,
+        ctx: &Ctx<'_>,
+        _registry: &Registry,
+        kind: &ServedKind,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<()> {
+        let is_bundle = |stored: &bailiwick_machinery::GroupVersionKind| {
+            (&*stored.group, &*stored.kind) == (Bundle::GROUP, Bundle::KIND)
+        };
+        if !kind.kind().stored_gvk().as_ref().is_some_and(is_bundle) {
+            return Ok(());
+        }
+        let is_going = object.metadata().deletion_timestamp().is_some();
+        if !is_going && old.is_none() {
+            keep_until_clean(object);
+        }
+        let asked = |object: &Object| object.fields().get("spec").cloned().unwrap_or_default();
+        let spec = asked(object);
+        if old.is_some_and(|old| asked(old) == spec) {
+            return Ok(());
+        }
+        let (namespace, name) = (object.metadata().namespace().to_owned(), object.metadata().name().to_owned());
+        // What is wrong with the Bundle itself is told when it is validated.
+        let Ok(spec) = BundleSpec::deserialize(&spec) else { return Ok(()) };
+        let Ok(plan) = Plan::of(&spec, &namespace) else { return Ok(()) };
+        let write = Write { ctx, kind, namespace: &namespace, name: &name };
+        let account = self.account(write, spec.service_account_name()).await?;
+        // Of a Bundle that goes only who acts for it still matters.
+        if is_going {
+            pin(object, &account.uid);
+            return Ok(());
+        }
+        let kinds = self.kinds(&plan).await?;
+        fit::check_scope(&plan, &kinds).or_invalid(write)?;
+        self.check_fit(&plan, &kinds).await?.or_invalid(write)?;
+        self.check_rights(write, &account.reference, &plan, &kinds).await?;
+        pin(object, &account.uid);
+        Ok(())
+    }
+
+    async fn admit(&self, _: &Ctx<'_>, _: &Registry, _: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        Ok(txn)
+    }
+}
+
+impl BundleRules {
+    /// The kinds of a plan's resources. Those that are not served are waited for later.
+    async fn kinds(&self, plan: &Plan) -> Result<Vec<Option<HostKind>>> {
+        let mut kinds: Vec<Option<HostKind>> = Vec::new();
+        for (place, resource) in plan.resources().iter().enumerate() {
+            let is_same = |other: &&bailiwick_api::bundle::PlannedResource| {
+                (&other.api_version, &other.kind) == (&resource.api_version, &resource.kind)
+            };
+            let known = plan.resources().iter().take(place).position(|other| is_same(&other));
+            let found = match known.and_then(|known| kinds.get(known)) {
+                Some(found) => found.clone(),
+                None => self.host.kind(&resource.api_version, &resource.kind).await?,
+            };
+            kinds.push(found);
+        }
+        Ok(kinds)
+    }
+
+    /// Whether a user may do something at the host.
+    async fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> Result<bool> {
+        let question = Attributes { user, verb, target: Target::Resource(resource) };
+        match self.authorizer.authorize(&question).await {
+            Ok(Decision::Allow(_)) => Ok(true),
+            Ok(Decision::Deny(_) | Decision::NoOpinion(_)) => Ok(false),
+            Err(error) => Err(Error::Failed { what: "a decision on who may act", why: error.to_string() }),
+        }
+    }
+}
+
+/// Keeps a Bundle from going before what it created is gone. There from the beginning, so that nothing is created without it.
+fn keep_until_clean(object: &mut Object) {
+    let finalizers = object.metadata_mut().entry("finalizers").or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(finalizers) = finalizers
+        && !finalizers.iter().any(|finalizer| finalizer == Bundle::FINALIZER)
+    {
+        finalizers.push(Bundle::FINALIZER.into());
+    }
+}
+
+/// Says which account acts: another one of its name is another.
+fn pin(object: &mut Object, uid: &str) {
+    let status = object.fields_mut().entry("status").or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(status) = status {
+        status.insert("serviceAccountUID".to_owned(), uid.into());
+    }
+}
+
+/// Errors, if there are any, as a refusal.
+trait OrInvalid {
+    fn or_invalid(self, write: Write<'_>) -> Result<()>;
+}
+
+// === impl FieldErrors ===
+
+impl OrInvalid for FieldErrors {
+    fn or_invalid(self, write: Write<'_>) -> Result<()> {
+        match self.into_result() {
+            Ok(()) => Ok(()),
+            Err(errors) => Err(Error::Invalid { kind: write.kind.group_kind(), name: write.name.to_owned(), errors }),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What the account that acts must be allowed, asked before anything is done.
+
+use std::collections::BTreeSet;
+
+use bailiwick_api::ServiceAccountRef;
+use bailiwick_api::bundle::Plan;
+
+use super::accounts::forbidden;
+use super::{BundleRules, Write};
+use crate::authorization::Resource;
+use crate::context::User;
+use crate::error::Result;
+use crate::host::HostKind;
+
+/// What is done to objects of a Bundle. Watching is not needed, only better.
+const VERBS: [&str; 4] = ["get", "create", "patch", "delete"];
+
+// === impl BundleRules ===
+
+impl BundleRules {
+    /// Refuses a Bundle whose account may not do what would have to be done.
+    pub(super) async fn check_rights(
+        &self,
+        write: Write<'_>,
+        account: &ServiceAccountRef,
+        plan: &Plan,
+        kinds: &[Option<HostKind>],
+    ) -> Result<()> {
+        let user = User { name: account.username(), groups: account.groups().to_vec(), ..User::default() };
+        let (mut missing, mut resources) = (BTreeSet::new(), BTreeSet::new());
+        let mut asked: BTreeSet<(&HostKindKey, &str)> = BTreeSet::new();
+        let keys: Vec<Option<HostKindKey>> = kinds.iter().map(|kind| kind.as_ref().map(key)).collect();
+        for ((resource, kind), known) in plan.resources().iter().zip(kinds).zip(&keys) {
+            let (Some(kind), Some(known)) = (kind, known) else { continue };
+            let name = resource.object_name().unwrap_or_default();
+            for verb in VERBS {
+                let target = |name| Resource {
+                    group: &kind.group,
+                    version: &kind.version,
+                    resource: &kind.plural,
+                    namespace: write.namespace,
+                    name,
+                    ..Resource::default()
+                };
+                // Who may do it to all objects of the kind is asked once.
+                if asked.contains(&(known, verb)) {
+                    continue;
+                }
+                if self.may(&user, verb, target("")).await? {
+                    asked.insert((known, verb));
+                } else if verb == "create" || name.is_empty() || !self.may(&user, verb, target(name)).await? {
+                    missing.insert(format!("{verb} {}", kind.resource()));
+                    resources.insert(kind.resource().to_string());
+                    if missing.len() >= MAX_TOLD {
+                        return Err(refusal(write, account, &missing, &resources));
+                    }
+                }
+            }
+        }
+        if missing.is_empty() { Ok(()) } else { Err(refusal(write, account, &missing, &resources)) }
+    }
+}
+
+/// How many missing rights are looked for.
+const MAX_TOLD: usize = 32;
+
+/// The group and the plural.
+type HostKindKey = (String, String);
+
+fn key(kind: &HostKind) -> HostKindKey {
+    (kind.group.clone(), kind.plural.clone())
+}
+
+fn refusal(
+    write: Write<'_>,
+    account: &ServiceAccountRef,
+    missing: &BTreeSet<String>,
+    resources: &BTreeSet<String>,
+) -> crate::Error {
+    let (name, namespace) = (account.name(), account.namespace());
+    let list = |texts: &BTreeSet<String>, separator: &str| texts.iter().cloned().collect::<Vec<_>>().join(separator);
+    let message = format!("the service account \"{name}\" of \"{namespace}\" may not {}", list(missing, ", "));
+    let command = format!(
+        "kubectl create role bundle-{0} --namespace={namespace} --verb=get,list,watch,create,patch,delete --resource={1} && \
+         kubectl create rolebinding bundle-{0} --namespace={namespace} --role=bundle-{0} --serviceaccount={namespace}:{name}",
+        write.name,
+        list(resources, ","),
+    );
+    forbidden(write, "AccountForbidden", message, &command)
+}
