@@ -33,6 +33,19 @@ pub struct Condition {
     pub message: String,
 }
 
+/// Says one thing of an object, where others stay as they are. If its status is what it was, it has been so since then.
+pub fn put_condition(conditions: &mut Vec<Condition>, mut condition: Condition) {
+    match conditions.iter_mut().find(|other| other.condition_type == condition.condition_type) {
+        Some(found) => {
+            if found.status == condition.status {
+                condition.last_transition_time.clone_from(&found.last_transition_time);
+            }
+            *found = condition;
+        }
+        None => conditions.push(condition),
+    }
+}
+
 /// Whether something is the case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionStatus {

@@ -3,8 +3,11 @@
 //! Each kind is a plain struct that serde reads and writes, that schemars describes, and that works with `kube::Api`.
 
 mod condition;
+mod depends_on;
 mod group;
 mod kind;
+mod label_selector;
+mod local_resource_catalog;
 mod local_resource_quota_allocation;
 mod org_group;
 mod org_role_binding;
@@ -13,14 +16,20 @@ mod organization_view;
 mod owner;
 pub mod quota;
 mod requester;
+mod resource_catalog;
 mod resource_catalog_claim;
+mod resource_catalog_copy;
+mod resource_catalog_entry;
 mod resource_quota_allocation;
 mod service_account;
 mod well_known;
 
-pub use condition::{Condition, ConditionStatus};
+pub use condition::{Condition, ConditionStatus, put_condition};
+pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};
 pub use group::Group;
 pub use kind::TypeMeta;
+pub use label_selector::selects;
+pub use local_resource_catalog::LocalResourceCatalog;
 pub use local_resource_quota_allocation::LocalResourceQuotaAllocation;
 pub use org_group::{OrgGroup, OrgGroupName, OrgGroupStatus, group_of_user};
 pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
@@ -28,9 +37,19 @@ pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
 pub use requester::Requester;
+pub use resource_catalog::{
+    AcceptancePolicy, AcceptanceRule, ResourceCatalog, ResourceCatalogEntries, ResourceCatalogInfo,
+    ResourceCatalogSpec, ResourceCatalogStatus,
+};
 pub use resource_catalog_claim::{
     ClaimError, CreatedResource, DeletionPolicy, EntryReference, ResourceCatalogClaim, ResourceCatalogClaimSpec,
     ResourceCatalogClaimStatus,
+};
+pub use resource_catalog_copy::{CLAIM_UID_ANNOTATION, CopyError, SOURCE_UID_ANNOTATION, copy_for};
+pub use resource_catalog_entry::{
+    EntryError, ExposedResource, ListedResource, LocalResourceSpec, LocalResourceStatus, PinnedAccount,
+    ResourceCatalogEntry, ResourceCatalogEntrySpec, ResourceCatalogEntryStatus, ResourceListSpec, ResourceListStatus,
+    Satisfier,
 };
 pub use resource_quota_allocation::{
     AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,

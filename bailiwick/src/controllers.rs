@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    Clients, GarbageCollector, NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher,
-    ServiceAccountController,
+    CatalogClaimController, CatalogController, Clients, GarbageCollector, NamespaceController, OrganizationController,
+    QuotaController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -26,7 +26,7 @@ const READER: &str = "system:kube-controller-manager";
 pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String, stopped: &CancellationToken) {
     let client = |user: User| Client::new(InProcess::new(server.clone(), user), "default");
     let account = |name: &str| client(service_account(name));
-    let _acting = |name: &str| Clients {
+    let acting = |name: &str| Clients {
         own: account(name),
         host: account(name),
         act_as: Arc::new(ActInProcess(server.clone())),
@@ -48,6 +48,12 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     if flags.runs(ControllerName::Organization) {
         let account = account("organization-controller");
         run(OrganizationController::new(account.clone(), account, now).run(), stopped);
+    }
+    if flags.runs(ControllerName::Catalog) {
+        run(CatalogController::new(acting("catalog-controller"), now).run(), stopped);
+    }
+    if flags.runs(ControllerName::CatalogClaim) {
+        run(CatalogClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
     }
     if flags.runs(ControllerName::Quota) {
         let account = account("quota-controller");

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::{AuthenticationSetupError, authentication};
 use crate::certificates::{Pair, Pki, PkiError};
 use crate::data_folder::{DataFolder, DataFolderError};
-use crate::flags::{ControllerName, ListenFlags, ServeFlags, ServiceName};
+use crate::flags::{ListenFlags, ServeFlags, ServiceName};
 use crate::handler::{HandlerError, Parts, handler};
 use crate::kubeconfig::kubeconfig;
 use crate::mode::{Mode, ModeError};
@@ -169,9 +169,10 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
             controllers::start(handler.server(), &flags.host, certificates.trusted.clone(), &stop.stopped);
             None
         }
-        Some(cluster) => flags.host.runs(ControllerName::Organization).then(|| {
+        Some(cluster) => flags.host.runs_behind_a_cluster().then(|| {
             let namespace = flags.listen.service.as_ref().map(|service| service.namespace.clone());
-            controllers::elected::start(handler.server(), cluster.own.clone(), namespace, stop.stopped.clone())
+            let host = flags.host.clone();
+            controllers::elected::start(handler.server(), cluster.own.clone(), namespace, host, stop.stopped.clone())
         }),
     };
     loading.done(handler);

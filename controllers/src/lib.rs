@@ -6,10 +6,13 @@
 use kube::api::{PatchParams, PostParams};
 
 mod announce;
+mod catalog_claim_controller;
+mod catalog_controller;
 mod conditions;
 mod follow;
 mod garbage_collector;
 mod host;
+mod host_kinds;
 mod in_each_namespace;
 mod leader_election;
 mod namespace_controller;
@@ -17,11 +20,14 @@ mod organization_controller;
 mod place;
 mod queue;
 mod quota_controller;
+mod rights;
 mod root_certificate_publisher;
 mod served_kinds;
 mod service_account_controller;
 mod status;
 
+pub use catalog_claim_controller::CatalogClaimController;
+pub use catalog_controller::{Accept, Acceptance, Candidate, CannotTell, CatalogController, Policies};
 pub use garbage_collector::GarbageCollector;
 pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};

@@ -28,6 +28,7 @@ pub struct Kind {
     secret_bearing: bool,
     hands_out_rights: bool,
     stamps_requester: bool,
+    shown_to_viewers: bool,
     /// What is written on its own beside the status.
     parts: Vec<&'static str>,
     versions: Vec<Version>,
@@ -193,6 +194,7 @@ impl Kind {
             secret_bearing: false,
             hands_out_rights: false,
             stamps_requester: false,
+            shown_to_viewers: false,
             parts: Vec::new(),
             versions: vec![stored],
             differences: vec![Difference::None],
@@ -273,6 +275,13 @@ impl Kind {
     #[must_use]
     pub fn with_requester(mut self) -> Self {
         self.stamps_requester = true;
+        self
+    }
+
+    /// With objects of the cluster that whoever may view is shown.
+    #[must_use]
+    pub fn shown_to_viewers(mut self) -> Self {
+        self.shown_to_viewers = true;
         self
     }
 
@@ -402,6 +411,11 @@ impl Kind {
     /// Whether the status of its objects says who asked for them.
     pub(crate) fn stamps_requester(&self) -> bool {
         self.stamps_requester
+    }
+
+    /// Whether those who may view are shown its objects, although these are of the cluster.
+    pub fn is_shown_to_viewers(&self) -> bool {
+        self.shown_to_viewers
     }
 
     /// Whether its objects give rights to others.

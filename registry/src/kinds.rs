@@ -2,6 +2,7 @@
 
 mod group;
 mod host;
+mod local_resource_catalog;
 mod local_resource_quota_allocation;
 mod name;
 mod org_group;
@@ -9,14 +10,18 @@ mod org_role_binding;
 mod organization;
 mod people;
 mod quota_review;
+mod resource_catalog;
 mod resource_catalog_claim;
+mod resource_catalog_entry;
 mod resource_quota_allocation;
 mod review;
 mod roles;
+mod shown;
 mod token_request;
 
 use std::sync::Arc;
 
+use crate::catalogs::Exposure;
 use crate::kind::{Kind, KindError};
 
 pub(crate) use host::terminating;
@@ -35,7 +40,10 @@ pub fn all() -> Result<Vec<Kind>, KindError> {
         organization::kind(),
         org_group::kind(),
         org_role_binding::kind(),
+        resource_catalog::kind(),
+        resource_catalog_entry::kind(),
         resource_catalog_claim::kind(),
+        local_resource_catalog::kind(),
         resource_quota_allocation::kind(),
         local_resource_quota_allocation::kind(),
         quota_review::kind(),
@@ -57,6 +65,11 @@ pub fn reviews(reviewers: &Reviewers) -> Result<Vec<Kind>, KindError> {
 /// The kinds, where service accounts have tokens that this issuer signs.
 pub fn with_tokens(kinds: Vec<Kind>, issuer: &Arc<dyn TokenIssuer>) -> Result<Vec<Kind>, KindError> {
     token_request::with_tokens(kinds, issuer)
+}
+
+/// The kinds, where this decides which catalogs are shown to whom.
+pub fn with_exposure(kinds: Vec<Kind>, exposure: &Arc<Exposure>) -> Vec<Kind> {
+    local_resource_catalog::with_exposure(kinds, exposure)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod accept;
 mod admission;
 mod allocations;
 mod authorization;
+mod catalogs;
 mod context;
 mod create;
 pub mod definitions;
@@ -44,6 +45,7 @@ pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
 };
+pub use catalogs::{CatalogRules, Exposure};
 pub use context::{Annotations, Clock, Ctx, SystemClock, User};
 pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};

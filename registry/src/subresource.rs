@@ -100,7 +100,7 @@ pub struct SubresourceCall<'c> {
     pub namespace: &'c str,
     /// The name of the parent.
     pub name: &'c str,
-    /// Which part of it is to be read.
+    /// Which part of it is asked for, of what can be read part by part.
     pub page: Page<'c>,
 }
 

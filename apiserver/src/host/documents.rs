@@ -43,8 +43,8 @@ struct Index {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Place {
+    #[serde(rename = "serverRelativeURL")]
     server_relative_url: String,
 }
 

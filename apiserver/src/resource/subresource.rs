@@ -1,5 +1,7 @@
 //! What lies below an object, other than its status.
 
+use std::num::NonZeroUsize;
+
 use bailiwick_machinery::{GroupResource, Status};
 use bailiwick_registry::{
     Ctx, Deleted, Page, ServedKind, Subresource, SubresourceBody, SubresourceCall, SubresourceVerb,
@@ -90,13 +92,11 @@ impl<'c> Call<'c> {
         }
     }
 
-    /// Which part of what is below an object is asked for. What is no number is no limit.
+    /// Which part of something long is asked for.
     fn page(&self) -> Page<'c> {
         let query = self.request.query();
-        Page {
-            limit: query.first("limit").and_then(|limit| limit.parse().ok()),
-            after: query.first("continue").filter(|after| !after.is_empty()),
-        }
+        let limit = query.first("limit").and_then(|limit| limit.parse().ok()).and_then(NonZeroUsize::new);
+        Page { limit, after: query.first("continue").filter(|after| !after.is_empty()) }
     }
 
     /// What comes from a subresource has no columns: it is sent as it is.

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_apiserver::{InProcess, Server};
-use bailiwick_controllers::{Clients, LeaderElection, LeaderElectionOptions, OrganizationController, QuotaController};
+use bailiwick_controllers::{
+    CatalogClaimController, CatalogController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
+    QuotaController,
+};
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
@@ -18,6 +21,7 @@ use uuid::Uuid;
 
 use super::now;
 use crate::acting::ClusterHost;
+use crate::flags::{ControllerName, HostFlags};
 
 /// After which time the cluster is asked again who we are.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -31,6 +35,7 @@ pub(crate) fn start(
     server: &Arc<Server>,
     cluster: Client,
     namespace: Option<String>,
+    flags: HostFlags,
     stopped: CancellationToken,
 ) -> JoinHandle<()> {
     let (server, identity) = (server.clone(), identity());
@@ -40,7 +45,7 @@ pub(crate) fn start(
         let namespace = namespace.unwrap_or_else(|| cluster.default_namespace().to_owned());
         let options = LeaderElectionOptions::default();
         let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
-        election.run(stopped, || lead(server.clone(), cluster.clone(), account.clone())).await;
+        election.run(stopped, || lead(server.clone(), cluster.clone(), account.clone(), flags.clone())).await;
     })
 }
 
@@ -49,11 +54,24 @@ fn home(user: &str) -> Option<&str> {
     user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':').map(|(namespace, _)| namespace)
 }
 
-async fn lead(server: Arc<Server>, cluster: Client, account: User) {
+async fn lead(server: Arc<Server>, cluster: Client, account: User, flags: HostFlags) {
     let own = Client::new(InProcess::new(server, account.clone()), "default");
-    let _acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
+    let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
     let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
-    tokio::join!(organizations.run(), QuotaController::new(own, cluster).run());
+    let catalogs = CatalogController::new(acting.clone(), now);
+    let claims = CatalogClaimController::new(acting, now);
+    let quotas = QuotaController::new(own, cluster);
+    tokio::join!(
+        when(flags.runs(ControllerName::Organization), organizations.run()),
+        when(flags.runs(ControllerName::Catalog), catalogs.run()),
+        when(flags.runs(ControllerName::CatalogClaim), claims.run()),
+        when(flags.runs(ControllerName::Quota), quotas.run()),
+    );
+}
+
+/// Runs what is wanted. What is not wanted does not end, because others go on.
+async fn when(is_wanted: bool, controller: impl Future<Output = ()>) {
+    if is_wanted { controller.await } else { std::future::pending().await }
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.

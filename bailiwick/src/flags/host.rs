@@ -11,8 +11,8 @@ use super::duration;
 pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
     /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
-    /// root-ca-certificate-publisher-controller, organization-controller and quota-controller; the last two run behind a
-    /// cluster, too.
+    /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller, catalog-claim-controller and
+    /// quota-controller, which alone run behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -28,6 +28,8 @@ pub(crate) enum ControllerName {
     ServiceAccount,
     RootCertificatePublisher,
     Organization,
+    Catalog,
+    CatalogClaim,
     Quota,
 }
 
@@ -40,19 +42,28 @@ impl HostFlags {
         let has = |wanted: &str| self.controllers.iter().any(|entry| entry == wanted);
         has(name) || (has("*") && !has(&format!("-{name}")))
     }
+
+    /// Whether any controller is to run of those that run behind a cluster.
+    pub(crate) fn runs_behind_a_cluster(&self) -> bool {
+        ControllerName::BEHIND_A_CLUSTER.into_iter().any(|name| self.runs(name))
+    }
 }
 
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::GarbageCollector,
         Self::Namespace,
         Self::ServiceAccount,
         Self::RootCertificatePublisher,
         Self::Organization,
+        Self::Catalog,
+        Self::CatalogClaim,
         Self::Quota,
     ];
+
+    const BEHIND_A_CLUSTER: [Self; 4] = [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -61,6 +72,8 @@ impl ControllerName {
             Self::ServiceAccount => "serviceaccount-controller",
             Self::RootCertificatePublisher => "root-ca-certificate-publisher-controller",
             Self::Organization => "organization-controller",
+            Self::Catalog => "catalog-controller",
+            Self::CatalogClaim => "catalog-claim-controller",
             Self::Quota => "quota-controller",
         }
     }

@@ -14,6 +14,7 @@ use super::plan::Plan;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const ORGANIZATIONS: &str = "org.bailiwick.dev";
+const CATALOGS: &str = "catalog.bailiwick.dev";
 /// The roles that organizations can give from the beginning: Kubernetes' own for people who work in a namespace.
 const BINDABLE: [&str; 3] = ["admin", "edit", "view"];
 
@@ -60,6 +61,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
         }),
     });
     rights.extend(for_organizations());
+    rights.extend(for_catalogs());
     rights.extend(for_quotas());
     if plan.makes_certificates() {
         let names = api_service_names(&plan.kinds);
@@ -122,8 +124,39 @@ fn for_organizations() -> [Right; 5] {
             }),
         },
         Right {
-            why: "events: it is told when a binding comes to nothing",
+            why: "events: it is told when a binding comes to nothing, and what becomes of a claim",
             rule: json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
+        },
+    ]
+}
+
+/// What follows from entries and claims is read and written as service accounts that they name; here is only what must be known
+/// to do so, and where it is said what became of it.
+fn for_catalogs() -> [Right; 4] {
+    [
+        Right {
+            why: "catalogs, entries and claims: it is followed what they come to",
+            rule: json!({
+                "apiGroups": [CATALOGS],
+                "resources": ["resourcecatalogclaims", "resourcecatalogentries", "resourcecatalogs"],
+                "verbs": ["list", "watch"],
+            }),
+        },
+        Right {
+            why: "catalogs, entries and claims: and said in their status",
+            rule: json!({
+                "apiGroups": [CATALOGS],
+                "resources": ["resourcecatalogclaims/status", "resourcecatalogentries/status", "resourcecatalogs/status"],
+                "verbs": ["patch"],
+            }),
+        },
+        Right {
+            why: "claims: those whose resources are to stay go when these have been let go",
+            rule: json!({"apiGroups": [CATALOGS], "resources": ["resourcecatalogclaims"], "verbs": ["patch"]}),
+        },
+        Right {
+            why: "serviceaccounts: it is acted as those only that are still the ones that were named",
+            rule: json!({"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["get", "list", "watch"]}),
         },
     ]
 }

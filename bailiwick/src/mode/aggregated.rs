@@ -8,8 +8,8 @@ use bailiwick_apiserver::{
     Endpoints, Health, HostApi, WebhookCallers,
 };
 use bailiwick_registry::{
-    Allocations, AuthorizerChain, Directory, GroupsCount, Host, OrganizationRules, ProjectAccess, Registry,
-    RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
+    Allocations, AuthorizerChain, CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules,
+    ProjectAccess, Registry, RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
@@ -19,7 +19,7 @@ use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
     let Aggregated { cluster, flags, .. } = aggregated;
-    let _host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
+    let host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
     let options = AccessReviewOptions {
         allowed_for: flags.authorization_webhook_cache_authorized_ttl,
         refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
@@ -30,7 +30,9 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let callers = WebhookCallers::new(flags.authorization_webhook_callers.clone());
     let asked = AuthorizerChain::new(vec![Box::new(callers), Box::new(reviews)]);
     let authorizer = chain(&parts.always_allow, asked, &directory);
-    let registry = Registry::start(parts.store.clone(), kinds::all()?, parts.metrics.storage.clone()).await?;
+    let exposure = Arc::new(Exposure::new(authorizer.clone(), host.clone()));
+    let kinds = kinds::with_exposure(kinds::all()?, &exposure);
+    let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
     let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone());
     tokio::spawn(following);
     let roles = ClusterRoles::new();
@@ -38,6 +40,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
     let registry = registry.until(parts.closing.clone()).with_projects(namespaces.clone()).with_admission(rules);
+    let registry = registry.with_admission(CatalogRules { exposure, host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
     let (quotas, following) = ClusterQuotas::new(cluster.own.clone());

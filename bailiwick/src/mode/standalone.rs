@@ -6,8 +6,8 @@ use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    Allocations, Directory, GroupsCount, Host, OrganizationRules, Registry, definitions, follow_organizations,
-    follow_projects,
+    Allocations, CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules, Registry, definitions,
+    follow_organizations, follow_projects,
 };
 
 use super::{Api, chain};
@@ -17,7 +17,7 @@ use crate::service_accounts::ServiceAccounts;
 
 pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api, HandlerError> {
     let own_host = OwnHost::default();
-    let _host: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
+    let host_api: Arc<dyn Host> = Arc::new(HostApi::new(own_host.clone()));
     let roles = Arc::new(LivePolicy::default());
     let rbac = || Rbac::new(roles.clone());
     let directory = Arc::new(Directory::new(GroupsCount::Yes));
@@ -30,7 +30,9 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
     let host = kinds::with_tokens(kinds::host()?, &issuer)?;
-    let kinds = kinds::all()?.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
+    let exposure = Arc::new(Exposure::new(authorizer.clone(), host_api.clone()));
+    let ours = kinds::with_exposure(kinds::all()?, &exposure);
+    let kinds = ours.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
     let allocations = Allocations::new(authorizer.clone(), None);
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
@@ -42,6 +44,7 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
+            .with_admission(CatalogRules { exposure, host: host_api })
             .with_admission(QuotaEnforcement::new()?)
             .with_allocations(&allocations)
             .map_err(HandlerError::Furnish)?,

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::direct::Direct;
 use crate::process::{folder, program};
-use crate::world::{CLAIMS, eventually, world};
+use crate::world::{ENTRIES, eventually, world};
 
 /// R-31, with the real thing: kube-apiserver is killed, and comes back.
 #[tokio::test]
@@ -16,38 +16,38 @@ async fn without_the_cluster_nothing_new_is_allowed() {
     let server = world.start(folder.path(), &["--authorization-webhook-cache-authorized-ttl=2s"]).await;
     let tls = world.cluster.tls();
     world
-        .run("create clusterrole outage-reader --verb=list --resource=resourcecatalogclaims.catalog.bailiwick.dev")
+        .run("create clusterrole outage-reader --verb=list --resource=resourcecatalogentries.catalog.bailiwick.dev")
         .await;
     world.run("create clusterrolebinding outage-readers --clusterrole=outage-reader --group=outage-readers").await;
     let reader = world.direct(&server, Some(&tls.user("reader", &["outage-readers"]).unwrap()));
     let stranger = world.direct(&server, Some(&tls.user("stranger", &[]).unwrap()));
-    eventually("the right is known", async || reader.get(CLAIMS).await.code == 200).await;
-    assert_eq!(stranger.get(CLAIMS).await.code, 403);
+    eventually("the right is known", async || reader.get(ENTRIES).await.code == 200).await;
+    assert_eq!(stranger.get(ENTRIES).await.code, 403);
 
     world.cluster.apiserver().kill().await.unwrap();
     let killed = Instant::now();
     let mut codes = Vec::new();
     while killed.elapsed() < Duration::from_secs(5) {
-        codes.push((killed.elapsed(), reader.get(CLAIMS).await.code));
-        let refused = stranger.get(CLAIMS).await;
+        codes.push((killed.elapsed(), reader.get(ENTRIES).await.code));
+        let refused = stranger.get(ENTRIES).await;
         assert!(matches!(refused.code, 403 | 500), "{refused:?}");
         sleep(Duration::from_millis(100)).await;
     }
     let last = codes.iter().rev().find(|(_, code)| *code == 200).map(|(when, _)| *when);
     assert!(last.is_none_or(|when| when < Duration::from_secs(4)), "allowed for {last:?} by an answer kept for 2 s");
     assert_eq!(codes.last().unwrap().1, 500, "{codes:?}");
-    let failed = reader.get(CLAIMS).await.expect(500);
+    let failed = reader.get(ENTRIES).await.expect(500);
     assert!(!failed.to_string().contains("127.0.0.1"), "clients are not told where the cluster is: {failed}");
     let unknown = [("authorization", "Bearer unknown")];
-    assert_eq!(world.direct(&server, None).get_with(CLAIMS, &unknown).await.code, 401);
+    assert_eq!(world.direct(&server, None).get_with(ENTRIES, &unknown).await.code, 401);
     // Who may do everything is not asked about, and health is nobody's secret.
-    assert_eq!(world.master(&server).get(CLAIMS).await.code, 200);
+    assert_eq!(world.master(&server).get(ENTRIES).await.code, 200);
     assert_eq!(world.direct(&server, None).get("/livez").await.code, 200);
 
     world.cluster.apiserver().start().await.unwrap();
     world.cluster.apiserver().wait_ready().await.unwrap();
-    let back = eventually("the cluster answers again", async || reader.get(CLAIMS).await.code == 200).await;
-    assert_eq!(stranger.get(CLAIMS).await.code, 403);
+    let back = eventually("the cluster answers again", async || reader.get(ENTRIES).await.code == 200).await;
+    assert_eq!(stranger.get(ENTRIES).await.code, 403);
     println!("allowed until {last:?} after the end, and {back:?} after the return");
     server.stop().await;
 }
@@ -76,7 +76,7 @@ async fn a_server_that_waits_for_the_cluster_lives_and_is_not_ready() {
     let direct = Direct::new(([127, 0, 0, 1], port.number()).into(), &ca, None);
     assert_eq!(direct.get("/livez").await.code, 200);
     assert_eq!(direct.get("/readyz").await.code, 500);
-    for path in [CLAIMS, "/apis", "/nonsense"] {
+    for path in [ENTRIES, "/apis", "/nonsense"] {
         let answer = direct.get(path).await;
         assert_eq!(answer.expect(503)["reason"], "ServiceUnavailable");
         assert_eq!(answer.headers["retry-after"], "1");

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::direct::Direct;
 use crate::process::folder;
-use crate::world::{CLAIMS, claim, world};
+use crate::world::{ENTRIES, entry, world};
 
 /// How long etcd is gone. What depends on the time shows much sooner.
 const OUTAGE: Duration = Duration::from_secs(8);
@@ -30,13 +30,13 @@ async fn replicas_outlive_their_etcd() {
         running.push(world.start_with(&etcd, folder.path(), port.number(), &[]).await);
     }
     let replicas: Vec<Direct> = running.iter().map(|server| world.master(server)).collect();
-    replicas[0].send(Method::POST, CLAIMS, &[], &claim("before")).await.unwrap().expect(201);
+    replicas[0].send(Method::POST, ENTRIES, &[], &entry("before")).await.unwrap().expect(201);
     // Both have it at hand: a read of any state may else be one from before.
-    replicas[0].get(CLAIMS).await.expect(200);
-    let list = replicas[1].get(CLAIMS).await.expect(200);
+    replicas[0].get(ENTRIES).await.expect(200);
+    let list = replicas[1].get(ENTRIES).await.expect(200);
     assert_eq!(list["items"].as_array().unwrap().len(), 1, "{list}");
     let version = list["metadata"]["resourceVersion"].as_str().unwrap();
-    let path = format!("{CLAIMS}?watch=true&resourceVersion={version}");
+    let path = format!("{ENTRIES}?watch=true&resourceVersion={version}");
     let mut watch = replicas[1].open(Method::GET, &path, &[], "").await.unwrap().into_body();
 
     etcd.member(0).kill().await.unwrap();
@@ -44,10 +44,10 @@ async fn replicas_outlive_their_etcd() {
     let mut longest = Duration::ZERO;
     while began.elapsed() < OUTAGE {
         for replica in &replicas {
-            let any = replica.get(&format!("{CLAIMS}?resourceVersion=0")).await.expect(200);
+            let any = replica.get(&format!("{ENTRIES}?resourceVersion=0")).await.expect(200);
             assert_eq!(any["items"].as_array().unwrap().len(), 1);
             let asked = Instant::now();
-            let certain = replica.get(CLAIMS).await;
+            let certain = replica.get(ENTRIES).await;
             longest = longest.max(asked.elapsed());
             assert!(matches!(certain.code, 500..=504), "{certain:?}");
             assert_eq!(replica.get("/readyz").await.code, 500);
@@ -59,12 +59,12 @@ async fn replicas_outlive_their_etcd() {
     etcd.wait_ready().await.unwrap();
     let back = Instant::now();
     for replica in &replicas {
-        while replica.get(CLAIMS).await.code != 200 || replica.get("/readyz").await.code != 200 {
+        while replica.get(ENTRIES).await.code != 200 || replica.get("/readyz").await.code != 200 {
             assert!(back.elapsed() < RECOVER_WITHIN, "not back after {:?}", back.elapsed());
         }
     }
     let recovered = back.elapsed();
-    replicas[0].send(Method::POST, CLAIMS, &[], &claim("after")).await.unwrap().expect(201);
+    replicas[0].send(Method::POST, ENTRIES, &[], &entry("after")).await.unwrap().expect(201);
     let event = timeout(Duration::from_secs(20), watch.frame()).await.expect("an event in time").unwrap().unwrap();
     let event: serde_json::Value = serde_json::from_slice(event.data_ref().unwrap()).unwrap();
     assert_eq!((&event["type"], &event["object"]["metadata"]["name"]), (&"ADDED".into(), &"after".into()), "{event}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::process::folder;
-use crate::world::{GROUPS, VERSION, World, claim, eventually, world};
+use crate::world::{GROUPS, VERSION, World, entry, eventually, world};
 
 /// With our program absent, present, silent and killed: what is the cluster's own goes on as it did.
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn an_outage_of_ours_stays_ours() {
 
     // A namespace with something of ours in it, which must not be forgotten because nobody can be asked.
     world.run("create namespace stuck").await;
-    world.make_object(&claim("kept").replace(r#""name":"kept"}"#, r#""name":"kept","namespace":"stuck"}"#)).await;
+    world.make_object(&entry("kept").replace(r#""name":"kept"}"#, r#""name":"kept","namespace":"stuck"}"#)).await;
 
     server.signal(Signal::STOP);
     let silent = discovery_and_objects(world).await;
@@ -65,7 +65,7 @@ async fn an_outage_of_ours_stays_ours() {
         world.run("get namespace stuck --ignore-not-found -o name").await.is_empty()
     })
     .await;
-    assert_eq!(world.run("get rcc -A -o name").await, "");
+    assert_eq!(world.run("get rce -A -o name").await, "");
 
     for group in GROUPS {
         world.run(&format!("delete apiservice {VERSION}.{group}")).await;

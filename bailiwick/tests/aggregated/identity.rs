@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::Value;
 
 use crate::process::folder;
-use crate::world::{CLAIMS, World, eventually, world};
+use crate::world::{ENTRIES, World, eventually, world};
 
 const POLICY: &str =
     "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}], omitStages: [RequestReceived]}";
@@ -17,7 +17,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: claim-reader, namespace: default}
 rules:
-- {apiGroups: [catalog.bailiwick.dev], resources: [resourcecatalogclaims], verbs: [get, list]}
+- {apiGroups: [catalog.bailiwick.dev], resources: [resourcecatalogentries], verbs: [get, list]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -56,7 +56,7 @@ async fn users_are_who_they_are_for_the_cluster() {
         "{through}"
     );
     let direct = world.direct(&server, Some(&identity));
-    direct.get(&format!("{CLAIMS}?marker=rita-direct")).await.expect(200);
+    direct.get(&format!("{ENTRIES}?marker=rita-direct")).await.expect(200);
     assert_eq!(without_credential(&log.user("marker=rita-direct").await), without_credential(&known));
 
     // By a token of a service account, which has a UID.
@@ -70,15 +70,15 @@ async fn users_are_who_they_are_for_the_cluster() {
     let authorization = format!("Bearer {}", token.trim());
     let nobody = world.direct(&server, None);
     let bearer = [("authorization", authorization.as_str())];
-    nobody.get_with(&format!("{CLAIMS}?marker=robot-direct"), &bearer).await.expect(200);
+    nobody.get_with(&format!("{ENTRIES}?marker=robot-direct"), &bearer).await.expect(200);
     assert_eq!(log.user("marker=robot-direct").await, known);
     let bad = format!("{authorization}x");
-    assert_eq!(nobody.get_with(CLAIMS, &[("authorization", bad.as_str())]).await.code, 401);
+    assert_eq!(nobody.get_with(ENTRIES, &[("authorization", bad.as_str())]).await.code, 401);
 
     // A token for someone else is none here.
     let other = world.run("create token robot --audience=elsewhere").await;
     let other = format!("Bearer {}", other.trim());
-    assert_eq!(nobody.get_with(CLAIMS, &[("authorization", other.as_str())]).await.code, 401);
+    assert_eq!(nobody.get_with(ENTRIES, &[("authorization", other.as_str())]).await.code, 401);
     server.stop().await;
 }
 
@@ -104,7 +104,7 @@ async fn nobody_else_can_say_who_they_are() {
         (Some(&ordinary), 403),
         (Some(&foreign.client("front-proxy-client", &["system:masters"]).unwrap()), 401),
     ] {
-        let answer = world.direct(&server, identity).get_with(CLAIMS, &lies).await;
+        let answer = world.direct(&server, identity).get_with(ENTRIES, &lies).await;
         assert_eq!(answer.code, code, "{}", answer.body);
         assert!(!answer.body.contains("admin"), "{}", answer.body);
     }
@@ -114,12 +114,12 @@ async fn nobody_else_can_say_who_they_are() {
         key: tls.front_proxy_key.text().to_owned(),
     };
     let proxy = world.direct(&server, Some(&proxy));
-    proxy.get_with(CLAIMS, &lies).await.expect(200);
-    let named = proxy.get_with(CLAIMS, &[("x-remote-user", "lena")]).await;
+    proxy.get_with(ENTRIES, &lies).await.expect(200);
+    let named = proxy.get_with(ENTRIES, &[("x-remote-user", "lena")]).await;
     assert_eq!(named.code, 403);
     assert!(named.body.contains("User \\\"lena\\\" cannot list resource"), "{}", named.body);
     // Without a name it is nobody: it is no client of the cluster.
-    assert_eq!(proxy.get(CLAIMS).await.code, 401);
+    assert_eq!(proxy.get(ENTRIES).await.code, 401);
     server.stop().await;
 }
 
@@ -130,19 +130,19 @@ async fn the_cluster_says_who_may() {
     let folder = folder();
     let server = world.start(folder.path(), &[]).await;
     let lena = world.direct(&server, Some(&world.cluster.tls().user("lena", &["painters"]).unwrap()));
-    let refused = lena.get(CLAIMS).await.expect(403);
+    let refused = lena.get(ENTRIES).await.expect(403);
     assert_eq!(
         refused["message"],
-        "resourcecatalogclaims.catalog.bailiwick.dev is forbidden: User \"lena\" cannot list resource \"resourcecatalogclaims\" in API group \"catalog.bailiwick.dev\" in the namespace \"default\""
+        "resourcecatalogentries.catalog.bailiwick.dev is forbidden: User \"lena\" cannot list resource \"resourcecatalogentries\" in API group \"catalog.bailiwick.dev\" in the namespace \"default\""
     );
-    let command = "create role painter --verb=list --resource=resourcecatalogclaims.catalog.bailiwick.dev";
+    let command = "create role painter --verb=list --resource=resourcecatalogentries.catalog.bailiwick.dev";
     world.run(command).await;
     world.run("create rolebinding painters --role=painter --group=painters").await;
-    eventually("a right is known", async || lena.get(CLAIMS).await.code == 200).await;
+    eventually("a right is known", async || lena.get(ENTRIES).await.code == 200).await;
     // One verb is not another, and a way to become someone else is a right of its own.
-    let made = lena.send(Method::POST, CLAIMS, &[], &crate::world::claim("x")).await.unwrap();
+    let made = lena.send(Method::POST, ENTRIES, &[], &crate::world::entry("x")).await.unwrap();
     assert_eq!(made.code, 403, "{}", made.body);
-    let as_admin = lena.get_with(CLAIMS, &[("impersonate-user", "admin")]).await;
+    let as_admin = lena.get_with(ENTRIES, &[("impersonate-user", "admin")]).await;
     assert_eq!(as_admin.code, 403, "{}", as_admin.body);
     // Discovery and documents are for all who are known, health for all.
     for path in ["/apis", "/openapi/v2", "/openapi/v3", "/version"] {
@@ -151,13 +151,13 @@ async fn the_cluster_says_who_may() {
     assert_eq!(lena.get("/metrics").await.code, 403);
     assert_eq!(world.direct(&server, None).get("/readyz").await.code, 200);
     world.run("delete rolebinding painters").await;
-    eventually("a right ends", async || lena.get(CLAIMS).await.code == 403).await;
+    eventually("a right ends", async || lena.get(ENTRIES).await.code == 403).await;
     server.stop().await;
 }
 
 /// Reads through the aggregator once the right to is known, and leaves a mark in the log.
 async fn reads(world: &World, kubectl: &Kubectl, name: &str) {
-    let path = format!("{CLAIMS}?marker={name}-through");
+    let path = format!("{ENTRIES}?marker={name}-through");
     let _ = world;
     eventually("a reader can read", async || kubectl.run(["get", "--raw", &path]).await.unwrap().status.success())
         .await;

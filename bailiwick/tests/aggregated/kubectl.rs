@@ -60,7 +60,7 @@ async fn only_our_groups_are_told_of(shell: &Shell, direct: crate::direct::Direc
 async fn namespaces_are_the_clusters(shell: &Shell) {
     let manifest = |namespace: &str| {
         format!(
-            "{{apiVersion: catalog.bailiwick.dev/v1alpha1, kind: ResourceCatalogClaim, metadata: {{name: a, namespace: {namespace}}}, spec: {{catalogName: c, resourceCatalogEntry: {{namespace: shop, name: a}}}}}}"
+            "{{apiVersion: catalog.bailiwick.dev/v1alpha1, kind: ResourceCatalogEntry, metadata: {{name: a, namespace: {namespace}}}, spec: {{extension: {{apiVersion: example.com/v1, kind: Template}}}}}}"
         )
     };
     let missing = shell.fail_with("create -f -", &manifest("nowhere")).await;
@@ -71,8 +71,8 @@ async fn namespaces_are_the_clusters(shell: &Shell) {
         shell.run(&format!("create namespace {name}")).await;
         shell.run_with("create -f -", &manifest(&name)).await;
     }
-    // It stays, as long as the claim does.
-    let hold = r#"patch rcc a -n brief-0 --type=merge -p {"metadata":{"finalizers":["test.bailiwick.dev/hold"]}}"#;
+    // It stays, as long as the entry does.
+    let hold = r#"patch rce a -n brief-0 --type=merge -p {"metadata":{"finalizers":["test.bailiwick.dev/hold"]}}"#;
     shell.run(hold).await;
     shell.run("delete namespace brief-0 brief-1 brief-2 brief-3 brief-4 --wait=false").await;
     let refusal = "unable to create new content in namespace brief-0 because it is being terminated";
@@ -80,14 +80,14 @@ async fn namespaces_are_the_clusters(shell: &Shell) {
     crate::world::eventually("the watch tells of the end of a namespace", async || {
         let output = shell.0.run_with(["create", "-f", "-"], &other).await.unwrap();
         if output.status.success() {
-            shell.run("delete rcc b -n brief-0").await;
+            shell.run("delete rce b -n brief-0").await;
         }
         output.stderr.contains(refusal)
     })
     .await;
     // What is there can still be changed, or nothing could end.
-    let release = r#"patch rcc a -n brief-0 --type=merge -p {"metadata":{"finalizers":null}}"#;
+    let release = r#"patch rce a -n brief-0 --type=merge -p {"metadata":{"finalizers":null}}"#;
     shell.run(release).await;
     shell.run("wait --for=delete namespace/brief-0 --timeout=60s").await;
-    assert_eq!(shell.run("get rcc -A -o name").await, "");
+    assert_eq!(shell.run("get rce -A -o name").await, "");
 }

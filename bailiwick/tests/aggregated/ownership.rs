@@ -16,35 +16,35 @@ async fn the_clusters_controllers_take_our_objects_for_any_others() {
     // A dependent of ours goes with its owner in the cluster.
     world.run("create configmap parent -n owned").await;
     let parent = uid(world, "configmap parent -n owned").await;
-    world.make_object(&claim("child", Some(("v1", "ConfigMap", "parent", &parent)))).await;
+    world.make_object(&entry("child", Some(("v1", "ConfigMap", "parent", &parent)))).await;
     // A dependent in the cluster goes with its owner of ours.
-    world.make_object(&claim("parent", None)).await;
-    let parent = uid(world, "rcc parent -n owned").await;
-    let owner = ("catalog.bailiwick.dev/v1alpha1", "ResourceCatalogClaim", "parent", parent.as_str());
+    world.make_object(&entry("parent", None)).await;
+    let parent = uid(world, "rce parent -n owned").await;
+    let owner = ("catalog.bailiwick.dev/v1alpha1", "ResourceCatalogEntry", "parent", parent.as_str());
     world.make_object(&config_map("child", owner)).await;
     // One that does not go: its owner stays.
-    world.make_object(&claim("other", Some(owner))).await;
+    world.make_object(&entry("other", Some(owner))).await;
 
-    world.run("create quota claims -n owned --hard=count/resourcecatalogclaims.catalog.bailiwick.dev=5").await;
+    world.run("create quota claims -n owned --hard=count/resourcecatalogentries.catalog.bailiwick.dev=5").await;
     let counted = eventually("our objects are counted", async || {
         let used = world.run("get quota claims -n owned -o jsonpath={.status.used}").await;
-        used == r#"{"count/resourcecatalogclaims.catalog.bailiwick.dev":"3"}"#
+        used == r#"{"count/resourcecatalogentries.catalog.bailiwick.dev":"3"}"#
     })
     .await;
 
     world.run("delete configmap parent -n owned").await;
-    let ours = eventually("ours goes with its owner", async || !exists(world, "rcc child -n owned").await).await;
-    assert!(exists(world, "rcc other -n owned").await && exists(world, "configmap child -n owned").await);
-    world.run("delete rcc parent -n owned --cascade=foreground").await;
+    let ours = eventually("ours goes with its owner", async || !exists(world, "rce child -n owned").await).await;
+    assert!(exists(world, "rce other -n owned").await && exists(world, "configmap child -n owned").await);
+    world.run("delete rce parent -n owned --cascade=foreground").await;
     let theirs = eventually("the cluster's goes with its owner", async || {
-        !exists(world, "configmap child -n owned").await && !exists(world, "rcc other -n owned").await
+        !exists(world, "configmap child -n owned").await && !exists(world, "rce other -n owned").await
     })
     .await;
     println!("counted after {counted:?}, ours collected after {ours:?}, theirs after {theirs:?}");
 
-    world.make_object(&claim("last", None)).await;
+    world.make_object(&entry("last", None)).await;
     world.run("delete namespace owned --timeout=60s").await;
-    assert_eq!(world.run("get rcc -A -o name").await, "");
+    assert_eq!(world.run("get rce -A -o name").await, "");
     server.stop().await;
 }
 
@@ -70,11 +70,11 @@ fn metadata(name: &str, owner: Option<Owner<'_>>) -> Value {
     metadata
 }
 
-fn claim(name: &str, owner: Option<Owner<'_>>) -> String {
+fn entry(name: &str, owner: Option<Owner<'_>>) -> String {
     serde_json::json!({
-        "apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogClaim",
+        "apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogEntry",
         "metadata": metadata(name, owner),
-        "spec": {"catalogName": "tools", "resourceCatalogEntry": {"namespace": "shop", "name": name}}
+        "spec": {"description": "tools", "extension": {"apiVersion": "example.com/v1", "kind": "Template"}}
     })
     .to_string()
 }

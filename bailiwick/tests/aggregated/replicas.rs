@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::direct::{Direct, Unanswered};
 use crate::process::folder;
-use crate::world::{CLAIMS, claim, world};
+use crate::world::{ENTRIES, entry, world};
 
 const WRITERS: usize = 4;
 const WATCHERS: usize = 4;
@@ -39,7 +39,7 @@ async fn replicas_are_one_server_while_they_are_restarted_in_turn() {
     let identity = world.cluster.tls().user("master", &["system:masters"]).unwrap();
     let replicas = [0, 1]
         .map(|number: usize| Direct::new(([127, 0, 0, 1], ports[number].number()).into(), &world.ca, Some(&identity)));
-    let beginning = revision(&replicas[0].get(CLAIMS).await.expect(200));
+    let beginning = revision(&replicas[0].get(ENTRIES).await.expect(200));
 
     let stop = CancellationToken::new();
     let writers: Vec<_> =
@@ -65,13 +65,13 @@ async fn replicas_are_one_server_while_they_are_restarted_in_turn() {
         written.extend(wrote.names);
     }
     for replica in &replicas {
-        let list = replica.get(CLAIMS).await.expect(200);
+        let list = replica.get(ENTRIES).await.expect(200);
         let listed: BTreeSet<String> = list["items"].as_array().unwrap().iter().map(name).collect();
         assert_eq!(listed, written);
     }
     // Watchers end with the next event, which is theirs alone.
     finished.cancel();
-    replicas[0].send(Method::POST, CLAIMS, &[], &claim("the-end")).await.unwrap().expect(201);
+    replicas[0].send(Method::POST, ENTRIES, &[], &entry("the-end")).await.unwrap().expect(201);
     let mut resumed = 0;
     for watcher in watchers {
         let seen = timeout(Duration::from_secs(60), watcher).await.expect("the watchers end").unwrap();
@@ -98,10 +98,10 @@ async fn write(replicas: [Direct; 2], number: usize, stop: CancellationToken) ->
     while !stop.is_cancelled() {
         let count = wrote.names.len();
         let name = format!("claim-{number}-{count}");
-        let body = claim(&name);
+        let body = entry(&name);
         // What is there already was made by an attempt whose answer was lost.
-        let made = repeat(&replicas, count, &mut wrote.repeated, Method::POST, CLAIMS, &body, &[201, 409]).await;
-        let path = format!("{CLAIMS}/{name}");
+        let made = repeat(&replicas, count, &mut wrote.repeated, Method::POST, ENTRIES, &body, &[201, 409]).await;
+        let path = format!("{ENTRIES}/{name}");
         let found = repeat(&replicas, made + 1, &mut wrote.repeated, Method::GET, &path, "", &[200, 404]).await;
         let _ = found;
         wrote.names.push(name);
@@ -150,7 +150,7 @@ async fn watch(replicas: [Direct; 2], number: usize, beginning: u64, finished: C
     loop {
         let replica = &replicas[(number + seen.watches) % 2];
         seen.watches += 1;
-        let path = format!("{CLAIMS}?watch=true&allowWatchBookmarks=true&resourceVersion={last}");
+        let path = format!("{ENTRIES}?watch=true&allowWatchBookmarks=true&resourceVersion={last}");
         let Ok(response) = replica.open(Method::GET, &path, &[], "").await else {
             sleep(Duration::from_millis(50)).await;
             continue;

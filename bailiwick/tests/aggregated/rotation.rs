@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::direct::Direct;
 use crate::process::folder;
-use crate::world::{CLAIMS, World, eventually, world};
+use crate::world::{ENTRIES, World, eventually, world};
 
 const USER: [(&str, &str); 2] = [("x-remote-user", "admin"), ("x-remote-group", "system:masters")];
 /// How many requests have to pass after each step.
@@ -90,7 +90,7 @@ fn only(authority: &str) -> String {
 }
 
 async fn is_believed(direct: &Direct) -> bool {
-    direct.get_with(CLAIMS, &USER).await.code == 200
+    direct.get_with(ENTRIES, &USER).await.code == 200
 }
 
 /// The administrator's way through the aggregator.
@@ -102,7 +102,7 @@ fn through_aggregator(world: &World) -> Direct {
 
 async fn ask_until(direct: Direct, stop: CancellationToken, passed: Arc<AtomicUsize>) {
     while !stop.is_cancelled() {
-        let answer = direct.get(CLAIMS).await;
+        let answer = direct.get(ENTRIES).await;
         assert_eq!(answer.code, 200, "{}", answer.body);
         passed.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -16,7 +16,7 @@ use crate::process::{Server, folder};
 /// What our program serves.
 pub(crate) const GROUPS: [&str; 2] = ["catalog.bailiwick.dev", "org.bailiwick.dev"];
 pub(crate) const VERSION: &str = "v1alpha1";
-pub(crate) const CLAIMS: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogclaims";
+pub(crate) const ENTRIES: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogentries";
 /// After this, what was to happen did not happen.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
@@ -84,11 +84,11 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool)
     began.elapsed()
 }
 
-/// A claim, as JSON.
-pub(crate) fn claim(name: &str) -> String {
+/// An entry of a catalog, as JSON.
+pub(crate) fn entry(name: &str) -> String {
     serde_json::json!({
-        "apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogClaim", "metadata": {"name": name},
-        "spec": {"catalogName": "tools", "resourceCatalogEntry": {"namespace": "shop", "name": name}}
+        "apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": "ResourceCatalogEntry", "metadata": {"name": name},
+        "spec": {"description": "tools", "extension": {"apiVersion": "example.com/v1", "kind": "Template"}}
     })
     .to_string()
 }

@@ -16,14 +16,27 @@ pub(crate) struct Shell(pub(crate) Kubectl);
 
 pub(crate) async fn discover(shell: &Shell) {
     let resources = shell.run("api-resources").await;
-    for expected in
-        ["organizations", "groups", "orggroups", "resourcecatalogclaims", "rcc", "catalog.bailiwick.dev/v1alpha1", "cm"]
-    {
+    for expected in [
+        "organizations",
+        "groups",
+        "orggroups",
+        "resourcecatalogentries",
+        "rce",
+        "catalog.bailiwick.dev/v1alpha1",
+        "cm",
+    ] {
         assert!(resources.contains(expected), "{expected}: {resources}");
     }
     let namespaced = shell.run("api-resources --namespaced=true -o name").await;
     let ours: Vec<&str> = namespaced.lines().filter(|name| name.ends_with(".bailiwick.dev")).collect();
-    assert_eq!(ours, ["resourcecatalogclaims.catalog.bailiwick.dev", "orgrolebindings.org.bailiwick.dev"]);
+    for expected in [
+        "localresourcecatalogs.catalog",
+        "resourcecatalogclaims.catalog",
+        "resourcecatalogentries.catalog",
+        "orgrolebindings.org",
+    ] {
+        assert!(ours.contains(&format!("{expected}.bailiwick.dev").as_str()), "{expected}: {ours:?}");
+    }
     assert!(namespaced.lines().any(|name| name == "configmaps"), "{namespaced}");
     let wide = shell.run("api-resources -o wide").await;
     assert!(wide.contains("create,delete,deletecollection,get,list,patch,update,watch"), "{wide}");
@@ -38,133 +51,133 @@ pub(crate) async fn read_and_write(shell: &Shell) {
     shell.create(&[("hammer", "tools", "gold"), ("atlas", "books", "silver"), ("saw", "tools", "silver")]).await;
     let again = shell.fail_with("create --validate=false -f -", &manifest("hammer", "tools", "gold")).await;
     assert!(again.contains("AlreadyExists"), "{again}");
-    assert!(shell.fail("get rcc missing").await.contains("Error from server (NotFound)"));
+    assert!(shell.fail("get rce missing").await.contains("Error from server (NotFound)"));
 
-    let table = shell.run("get rcc").await;
+    let table = shell.run("get rce").await;
     let header: Vec<_> = table.lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(header, ["NAME", "CATALOG", "ENTRY", "READY", "AGE"]);
+    assert_eq!(header, ["NAME", "DESCRIPTION", "CATALOGS", "ACCEPTED", "AGE"]);
     assert_eq!(first_words(&table)[1..], ["atlas", "hammer", "saw"]);
-    assert_eq!(first_words(&shell.run("get rcc --no-headers -o wide").await), ["atlas", "hammer", "saw"]);
-    assert!(shell.run("get rcc -A").await.starts_with("NAMESPACE"));
-    let labels = shell.run("get rcc -L tier hammer saw").await;
+    assert_eq!(first_words(&shell.run("get rce --no-headers -o wide").await), ["atlas", "hammer", "saw"]);
+    assert!(shell.run("get rce -A").await.starts_with("NAMESPACE"));
+    let labels = shell.run("get rce -L tier hammer saw").await;
     assert!(labels.lines().next().unwrap().ends_with("TIER") && labels.contains("gold"), "{labels}");
     assert_eq!(
-        shell.run("get rcc -o name").await,
-        ["atlas", "hammer", "saw"].map(|name| format!("resourcecatalogclaim.catalog.bailiwick.dev/{name}\n")).concat()
+        shell.run("get rce -o name").await,
+        ["atlas", "hammer", "saw"].map(|name| format!("resourcecatalogentry.catalog.bailiwick.dev/{name}\n")).concat()
     );
-    let sorted = shell.run("get rcc --no-headers --sort-by=.spec.catalogName").await;
+    let sorted = shell.run("get rce --no-headers --sort-by=.spec.description").await;
     assert_eq!(first_words(&sorted)[0], "atlas", "{sorted}");
-    let by_version = shell.run("get rcc --no-headers --sort-by=.metadata.resourceVersion").await;
+    let by_version = shell.run("get rce --no-headers --sort-by=.metadata.resourceVersion").await;
     assert_eq!(first_words(&by_version), ["hammer", "atlas", "saw"]);
     for (selector, expected) in [
-        ("--field-selector=spec.catalogName=tools", &["hammer", "saw"][..]),
-        ("--field-selector=metadata.name!=saw,spec.catalogName=tools", &["hammer"]),
+        ("--field-selector=metadata.name=hammer", &["hammer"][..]),
+        ("--field-selector=metadata.name!=saw,metadata.name!=atlas", &["hammer"]),
         ("-l tier=silver", &["atlas", "saw"]),
         ("-l tier!=silver", &["hammer"]),
         ("-l !tier", &[]),
         ("--chunk-size=1", &["atlas", "hammer", "saw"]),
     ] {
-        let found = shell.run(&format!("get rcc --no-headers --ignore-not-found {selector}")).await;
+        let found = shell.run(&format!("get rce --no-headers --ignore-not-found {selector}")).await;
         assert_eq!(first_words(&found), expected, "{selector}");
     }
-    let refused = shell.fail("get rcc --field-selector=spec.unknown=x").await;
+    let refused = shell.fail("get rce --field-selector=spec.unknown=x").await;
     assert!(refused.contains("field label not supported"), "{refused}");
-    let yaml = shell.run("get rcc hammer -o yaml").await;
-    assert!(yaml.starts_with("apiVersion: catalog.bailiwick.dev/v1alpha1\nkind: ResourceCatalogClaim\n"), "{yaml}");
-    let described = shell.run("describe rcc hammer").await;
-    assert!(described.contains("Catalog Name:") && described.contains("tier=gold"), "{described}");
+    let yaml = shell.run("get rce hammer -o yaml").await;
+    assert!(yaml.starts_with("apiVersion: catalog.bailiwick.dev/v1alpha1\nkind: ResourceCatalogEntry\n"), "{yaml}");
+    let described = shell.run("describe rce hammer").await;
+    assert!(described.contains("Description:") && described.contains("tier=gold"), "{described}");
 
-    shell.run("label rcc hammer colour=red tier=bronze --overwrite").await;
-    shell.run("label rcc hammer colour-").await;
-    shell.run("annotate rcc hammer note=first").await;
-    shell.run(r#"patch rcc hammer --type=merge -p {"spec":{"keepSynchronized":true}}"#).await;
-    shell.run(r#"patch rcc hammer --type=json -p [{"op":"replace","path":"/spec/catalogName","value":"books"}]"#).await;
-    shell.run(r#"patch rcc hammer --subresource=status --type=merge -p {"status":{"entryGeneration":7}}"#).await;
+    shell.run("label rce hammer colour=red tier=bronze --overwrite").await;
+    shell.run("label rce hammer colour-").await;
+    shell.run("annotate rce hammer note=first").await;
+    shell.run(r#"patch rce hammer --type=merge -p {"spec":{"extension":{"sharp":true}}}"#).await;
+    shell.run(r#"patch rce hammer --type=json -p [{"op":"replace","path":"/spec/description","value":"books"}]"#).await;
+    shell.run(r#"patch rce hammer --subresource=status --type=merge -p {"status":{"serviceAccount":{"name":"seven","uid":"7"}}}"#).await;
     let hammer = shell.json("hammer").await;
     assert_eq!(hammer["metadata"]["labels"], serde_json::json!({"tier": "bronze"}));
     assert_eq!(hammer["metadata"]["annotations"]["note"], "first");
-    assert_eq!(hammer["spec"]["keepSynchronized"], true);
-    assert_eq!(hammer["spec"]["catalogName"], "books");
-    assert_eq!(hammer["status"]["entryGeneration"], 7);
+    assert_eq!(hammer["spec"]["extension"]["sharp"], true);
+    assert_eq!(hammer["spec"]["description"], "books");
+    assert_eq!(hammer["status"]["serviceAccount"]["uid"], "7");
 }
 
 pub(crate) async fn edit_and_replace(shell: &Shell, folder: &std::path::Path) {
     let editor = folder.join("editor.sh");
-    std::fs::write(&editor, "#!/bin/sh\nsed -i 's/catalogName: tools/catalogName: edited/' \"$1\"\n").unwrap();
+    std::fs::write(&editor, "#!/bin/sh\nsed -i 's/description: tools/description: edited/' \"$1\"\n").unwrap();
     std::fs::set_permissions(&editor, PermissionsExt::from_mode(0o755)).unwrap();
-    let mut command = shell.0.command(["edit", "--validate=false", "rcc", "saw"]);
+    let mut command = shell.0.command(["edit", "--validate=false", "rce", "saw"]);
     let output = command.env("KUBE_EDITOR", &editor).stdin(Stdio::null()).output().await.unwrap();
     assert!(output.status.success(), "{output:?}");
     let mut saw = shell.json("saw").await;
-    assert_eq!(saw["spec"]["catalogName"], "edited");
+    assert_eq!(saw["spec"]["description"], "edited");
 
-    saw["spec"]["catalogName"] = "replaced".into();
+    saw["spec"]["description"] = "replaced".into();
     shell.run_with("replace --validate=false -f -", &saw.to_string()).await;
-    assert_eq!(shell.json("saw").await["spec"]["catalogName"], "replaced");
+    assert_eq!(shell.json("saw").await["spec"]["description"], "replaced");
     // Its version is the one before.
     let stale = shell.fail_with("replace --validate=false -f -", &saw.to_string()).await;
     assert!(stale.contains("Conflict"), "{stale}");
 }
 
 pub(crate) async fn wait_and_watch(shell: &Shell) {
-    shell.run("wait rcc/saw --for=jsonpath={.spec.catalogName}=replaced --timeout=10s").await;
-    let mut watch = shell.0.command(["get", "rcc", "saw", "-w", "--no-headers"]).spawn().unwrap();
+    shell.run("wait rce/saw --for=jsonpath={.spec.description}=replaced --timeout=10s").await;
+    let mut watch = shell.0.command(["get", "rce", "saw", "-w", "--no-headers"]).spawn().unwrap();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
     let mut line = async || timeout(SOON, lines.next_line()).await.expect("a line").unwrap().unwrap();
     assert!(line().await.contains("replaced"));
     let change = async {
         let ready = r#"{"type":"Ready","status":"True","reason":"Made","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}"#;
-        let patch = format!(r#"{{"status":{{"entryGeneration":3,"conditions":[{ready}]}}}}"#);
-        let arguments = ["patch", "rcc", "saw", "--subresource=status", "--type=merge", "-p", &patch];
+        let patch = format!(r#"{{"status":{{"serviceAccount":{{"name":"three","uid":"3"}},"conditions":[{ready}]}}}}"#);
+        let arguments = ["patch", "rce", "saw", "--subresource=status", "--type=merge", "-p", &patch];
         shell.0.run(arguments).await.unwrap().success().unwrap();
     };
     tokio::join!(
-        shell.run("wait rcc/saw --for=condition=Ready --timeout=20s"),
-        shell.run("wait rcc/saw --for=jsonpath={.status.entryGeneration}=3 --timeout=20s"),
+        shell.run("wait rce/saw --for=condition=Ready --timeout=20s"),
+        shell.run("wait rce/saw --for=jsonpath={.status.serviceAccount.uid}=3 --timeout=20s"),
         change
     );
     let changed = line().await;
-    assert!(changed.contains("replaced") && changed.contains("True"), "{changed}");
-    tokio::join!(shell.run("wait rcc/saw --for=delete --timeout=20s"), shell.run("delete rcc saw"));
+    assert!(changed.contains("replaced"), "{changed}");
+    tokio::join!(shell.run("wait rce/saw --for=delete --timeout=20s"), shell.run("delete rce saw"));
     line().await;
     watch.kill().await.unwrap();
 }
 
 pub(crate) async fn delete(shell: &Shell) {
     shell.create(&[("kept", "tools", "gold"), ("other", "tools", "gold")]).await;
-    shell.run(r#"patch rcc kept --type=merge -p {"metadata":{"finalizers":["test.bailiwick.dev/hold"]}}"#).await;
-    let held = shell.run("delete rcc kept --wait=false").await;
+    shell.run(r#"patch rce kept --type=merge -p {"metadata":{"finalizers":["test.bailiwick.dev/hold"]}}"#).await;
+    let held = shell.run("delete rce kept --wait=false").await;
     assert!(held.contains("deleted"), "{held}");
     assert!(shell.json("kept").await["metadata"]["deletionTimestamp"].is_string());
     let release = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        shell.run(r#"patch rcc kept --type=json -p [{"op":"remove","path":"/metadata/finalizers"}]"#).await;
+        shell.run(r#"patch rce kept --type=json -p [{"op":"remove","path":"/metadata/finalizers"}]"#).await;
     };
     // It returns only when the object is gone.
-    tokio::join!(shell.run("delete rcc kept --wait --timeout=20s"), release);
-    assert!(shell.fail("get rcc kept").await.contains("NotFound"));
+    tokio::join!(shell.run("delete rce kept --wait --timeout=20s"), release);
+    assert!(shell.fail("get rce kept").await.contains("NotFound"));
 
-    shell.run("delete rcc --all").await;
-    assert_eq!(shell.run("get rcc -o name").await, "");
+    shell.run("delete rce --all").await;
+    assert_eq!(shell.run("get rce -o name").await, "");
 }
 
 pub(crate) async fn apply_and_explain(shell: &Shell) {
-    let applied = "resourcecatalogclaim.catalog.bailiwick.dev/plane";
+    let applied = "resourcecatalogentry.catalog.bailiwick.dev/plane";
     let manifest = manifest("plane", "tools", "gold");
     assert_eq!(shell.run_with("apply -f -", &manifest).await, format!("{applied} created\n"));
-    let other = manifest.replace("catalogName: tools", "catalogName: books");
+    let other = manifest.replace("description: tools", "description: books");
     assert_eq!(shell.run_with("apply -f -", &other).await, format!("{applied} configured\n"));
-    assert_eq!(shell.json("plane").await["spec"]["catalogName"], "books");
+    assert_eq!(shell.json("plane").await["spec"]["description"], "books");
     let conflict = shell.fail_with("apply --server-side --field-manager=other -f -", &manifest).await;
-    assert!(conflict.contains(".spec.catalogName"), "{conflict}");
+    assert!(conflict.contains(".spec.description"), "{conflict}");
     let forced = "apply --server-side --force-conflicts --field-manager=other -f -";
     assert_eq!(shell.run_with(forced, &manifest).await, format!("{applied} serverside-applied\n"));
-    assert_eq!(shell.json("plane").await["spec"]["catalogName"], "tools");
-    let unknown = shell.fail_with("apply -f -", &manifest.replace("catalogName", "catalogueName")).await;
-    assert!(unknown.contains("unknown field \"spec.catalogueName\""), "{unknown}");
-    let explained = shell.run("explain rcc.spec.catalogName").await;
-    assert!(explained.contains("FIELD: catalogName <string>"), "{explained}");
-    shell.run("delete rcc plane").await;
+    assert_eq!(shell.json("plane").await["spec"]["description"], "tools");
+    let unknown = shell.fail_with("apply -f -", &manifest.replace("description", "descriptoin")).await;
+    assert!(unknown.contains("unknown field \"spec.descriptoin\""), "{unknown}");
+    let explained = shell.run("explain rce.spec.description").await;
+    assert!(explained.contains("FIELD: description <string>"), "{explained}");
+    shell.run("delete rce plane").await;
 }
 
 /// The first word of each line.
@@ -174,16 +187,16 @@ fn first_words(text: &str) -> Vec<&str> {
 
 fn manifest(name: &str, catalog: &str, tier: &str) -> String {
     format!(
-        "apiVersion: catalog.bailiwick.dev/v1alpha1\nkind: ResourceCatalogClaim\nmetadata:\n  name: {name}\n  labels:\n    tier: {tier}\nspec:\n  catalogName: {catalog}\n  resourceCatalogEntry:\n    namespace: shop\n    name: {name}\n"
+        "apiVersion: catalog.bailiwick.dev/v1alpha1\nkind: ResourceCatalogEntry\nmetadata:\n  name: {name}\n  labels:\n    tier: {tier}\nspec:\n  description: {catalog}\n  extension:\n    apiVersion: example.com/v1\n    kind: Template\n"
     )
 }
 
 // === impl Shell ===
 
 impl Shell {
-    /// Creates claims. Without validation by the client, which needs the server's schemas.
-    pub(crate) async fn create(&self, claims: &[(&str, &str, &str)]) {
-        let manifests: Vec<_> = claims.iter().map(|(name, catalog, tier)| manifest(name, catalog, tier)).collect();
+    /// Creates entries of catalogs. Without validation by the client, which needs the server's schemas.
+    pub(crate) async fn create(&self, entries: &[(&str, &str, &str)]) {
+        let manifests: Vec<_> = entries.iter().map(|(name, catalog, tier)| manifest(name, catalog, tier)).collect();
         self.run_with("create --validate=false -f -", &manifests.join("---\n")).await;
     }
 
@@ -208,6 +221,6 @@ impl Shell {
     }
 
     pub(crate) async fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.run(&format!("get rcc {name} -o json")).await).unwrap()
+        serde_json::from_str(&self.run(&format!("get rce {name} -o json")).await).unwrap()
     }
 }

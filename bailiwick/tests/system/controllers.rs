@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bailiwick_api::{EntryReference, Organization, ResourceCatalogClaim, ResourceCatalogClaimSpec};
+use bailiwick_api::{Organization, ResourceCatalogEntry, ResourceCatalogEntrySpec};
 use bailiwick_test_host::Etcd;
 use futures::{StreamExt, TryStreamExt};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::process::{PATIENCE, Server, folder};
 use crate::turn::turn;
 
-type Claim = ResourceCatalogClaim;
+type Entry = ResourceCatalogEntry;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_read_and_written_by_their_types() {
@@ -24,35 +24,35 @@ async fn objects_are_read_and_written_by_their_types() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]).await;
     let client = connect(&server).await;
-    let claims: Api<Claim> = Api::namespaced(client.clone(), "default");
+    let entries: Api<Entry> = Api::namespaced(client.clone(), "default");
 
-    let made = claims.create(&PostParams::default(), &claim("hammer")).await.unwrap();
+    let made = entries.create(&PostParams::default(), &entry("hammer")).await.unwrap();
     assert_eq!((made.name_any(), made.metadata.generation), ("hammer".to_owned(), Some(1)));
-    let again = claims.create(&PostParams::default(), &claim("hammer")).await.unwrap_err();
+    let again = entries.create(&PostParams::default(), &entry("hammer")).await.unwrap_err();
     assert!(matches!(&again, kube::Error::Api(status) if status.is_already_exists()), "{again}");
-    assert!(claims.get_opt("missing").await.unwrap().is_none());
+    assert!(entries.get_opt("missing").await.unwrap().is_none());
 
     let mut changed = made.clone();
-    changed.spec.keep_synchronized = true;
-    let replaced = claims.replace("hammer", &PostParams::default(), &changed).await.unwrap();
+    changed.spec.description = "drives nails".to_owned();
+    let replaced = entries.replace("hammer", &PostParams::default(), &changed).await.unwrap();
     assert_eq!(replaced.metadata.generation, Some(2));
-    let stale = claims.replace("hammer", &PostParams::default(), &changed).await.unwrap_err();
+    let stale = entries.replace("hammer", &PostParams::default(), &changed).await.unwrap_err();
     assert!(matches!(&stale, kube::Error::Api(status) if status.is_conflict()), "{stale}");
-    let patch = Patch::Merge(json!({"status": {"entryGeneration": 4}}));
-    let patched = claims.patch_status("hammer", &PatchParams::default(), &patch).await.unwrap();
-    assert_eq!(patched.status.unwrap().entry_generation, Some(4));
-    let metadata = claims.get_metadata("hammer").await.unwrap();
+    let patch = Patch::Merge(json!({"status": {"serviceAccount": {"name": "four", "uid": "4"}}}));
+    let patched = entries.patch_status("hammer", &PatchParams::default(), &patch).await.unwrap();
+    assert_eq!(patched.status.unwrap().service_account.unwrap().uid, "4");
+    let metadata = entries.get_metadata("hammer").await.unwrap();
     assert_eq!(metadata.metadata.uid, made.metadata.uid);
 
     for number in 0..5 {
-        claims.create(&PostParams::default(), &claim(&format!("nail-{number}"))).await.unwrap();
+        entries.create(&PostParams::default(), &entry(&format!("nail-{number}"))).await.unwrap();
     }
-    let page = claims.list(&ListParams::default().limit(2)).await.unwrap();
+    let page = entries.list(&ListParams::default().limit(2)).await.unwrap();
     assert_eq!((page.items.len(), page.metadata.remaining_item_count), (2, Some(4)));
-    let rest = claims.list(&ListParams::default().continue_token(&page.metadata.continue_.unwrap())).await.unwrap();
+    let rest = entries.list(&ListParams::default().continue_token(&page.metadata.continue_.unwrap())).await.unwrap();
     assert_eq!(rest.items.len(), 4);
-    assert!(claims.delete("hammer", &DeleteParams::default()).await.unwrap().is_right());
-    let all = claims.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
+    assert!(entries.delete("hammer", &DeleteParams::default()).await.unwrap().is_right());
+    let all = entries.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
     assert_eq!(all.left().unwrap().items.len(), 5);
 
     let organizations: Api<Organization> = Api::all(client);
@@ -87,24 +87,24 @@ async fn a_reflector_holds_what_etcd_holds() {
 /// Follows while objects come, change and go, and compares in the end.
 async fn reflect(server: &Server, config: watcher::Config) {
     let client = connect(server).await;
-    let claims: Api<Claim> = Api::namespaced(client, "default");
+    let entries: Api<Entry> = Api::namespaced(client, "default");
     for number in 0..20 {
-        claims.create(&PostParams::default(), &claim(&format!("early-{number}"))).await.unwrap();
+        entries.create(&PostParams::default(), &entry(&format!("early-{number}"))).await.unwrap();
     }
     let (reader, writer) = reflector::store();
-    let events = watcher(claims.clone(), config).default_backoff().reflect(writer).touched_objects();
+    let events = watcher(entries.clone(), config).default_backoff().reflect(writer).touched_objects();
     let following = tokio::spawn(events.try_for_each(async |_| Ok(())));
     timeout(PATIENCE, reader.wait_until_ready()).await.expect("a first list").unwrap();
     assert_eq!(reader.len(), 20);
-    churn(&claims).await;
+    churn(&entries).await;
 
-    let list = claims.list(&ListParams::default()).await.unwrap();
-    let listed: BTreeMap<_, _> = list.items.into_iter().map(|claim| (claim.name_any(), claim)).collect();
+    let list = entries.list(&ListParams::default()).await.unwrap();
+    let listed: BTreeMap<_, _> = list.items.into_iter().map(|entry| (entry.name_any(), entry)).collect();
     assert_eq!(listed.len(), 30);
     let began = Instant::now();
     loop {
         let held: BTreeMap<_, _> =
-            reader.state().into_iter().map(|claim| (claim.name_any(), (*claim).clone())).collect();
+            reader.state().into_iter().map(|entry| (entry.name_any(), (*entry).clone())).collect();
         if held == listed {
             break;
         }
@@ -112,20 +112,20 @@ async fn reflect(server: &Server, config: watcher::Config) {
         sleep(Duration::from_millis(20)).await;
     }
     following.abort();
-    claims.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
+    entries.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
 }
 
-/// Ten of the early claims go, the others change, and twenty new ones come.
-async fn churn(claims: &Api<Claim>) {
+/// Ten of the early entries go, the others change, and twenty new ones come.
+async fn churn(entries: &Api<Entry>) {
     let each = |number: usize| async move {
         let early = format!("early-{number}");
         if number.is_multiple_of(2) {
-            claims.delete(&early, &DeleteParams::default()).await.unwrap();
+            entries.delete(&early, &DeleteParams::default()).await.unwrap();
         } else {
-            let patch = Patch::Merge(json!({"spec": {"catalogName": format!("other-{number}")}}));
-            claims.patch(&early, &PatchParams::default(), &patch).await.unwrap();
+            let patch = Patch::Merge(json!({"spec": {"description": format!("other-{number}")}}));
+            entries.patch(&early, &PatchParams::default(), &patch).await.unwrap();
         }
-        claims.create(&PostParams::default(), &claim(&format!("late-{number}"))).await.unwrap();
+        entries.create(&PostParams::default(), &entry(&format!("late-{number}"))).await.unwrap();
     };
     futures::stream::iter(0..20).for_each_concurrent(4, each).await;
 }
@@ -136,16 +136,12 @@ async fn connect(server: &Server) -> Client {
     Client::try_from(config).unwrap()
 }
 
-fn claim(name: &str) -> Claim {
-    let entry = EntryReference { namespace: "shop".to_owned(), name: name.to_owned(), uid: None };
-    let spec = ResourceCatalogClaimSpec {
-        catalog_name: "tools".to_owned(),
-        resource_catalog_entry: entry,
-        ..ResourceCatalogClaimSpec::default()
-    };
-    let mut claim = Claim { spec, ..Claim::default() };
-    claim.metadata.name = Some(name.to_owned());
-    claim
+fn entry(name: &str) -> Entry {
+    let extension = json!({ "apiVersion": "example.com/v1", "kind": "Template" }).as_object().cloned();
+    let spec = ResourceCatalogEntrySpec { extension, ..ResourceCatalogEntrySpec::default() };
+    let mut entry = Entry { spec, ..Entry::default() };
+    entry.metadata.name = Some(name.to_owned());
+    entry
 }
 
 fn named(name: &str) -> Organization {

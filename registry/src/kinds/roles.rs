@@ -1,7 +1,7 @@
 //! The roles that go with our kinds, wherever they are served. They follow from the kinds.
 //!
-//! Kinds of the cluster as a whole are in none of Kubernetes' roles `admin`, `edit` and `view`: those are for whoever works in a
-//! namespace. Verbs beyond the usual ones, such as `claim` and `publish`, are nobody's until they are given.
+//! Kinds of the cluster as a whole are in none of Kubernetes' roles `admin`, `edit` and `view`, which are for whoever works in a
+//! namespace; but for those that are there to be looked at by whoever has such a role everywhere. Verbs beyond the usual ones, such as `claim` and `publish`, are nobody's until they are given.
 
 use std::collections::BTreeMap;
 
@@ -38,6 +38,8 @@ pub fn roles<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Vec<KindRole> {
     let (giving, other): (Vec<_>, Vec<_>) = ours.partition(|kind| kind.hands_out_rights());
     // What may hold secrets is shown to those only who may read secrets.
     let shown: Vec<_> = other.iter().copied().filter(|kind| !kind.is_secret_bearing()).collect();
+    let (edited, of_cluster) = (rules(&other, &ALL), kinds.iter().copied().filter(|kind| kind.is_shown_to_viewers()));
+    let of_cluster = rules(&of_cluster.collect::<Vec<_>>(), &READ);
     let part = |name, into: &[&str], why, rules: Vec<PolicyRule>| KindRole {
         why,
         role: role(name, into, rules),
@@ -54,13 +56,13 @@ pub fn roles<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Vec<KindRole> {
             "bailiwick:edit",
             &["admin", "edit"],
             "What those who may administer or edit a namespace may do there with our kinds.",
-            rules(&other, &ALL),
+            [edited, of_cluster.clone()].concat(),
         ),
         part(
             "bailiwick:view",
             &["view"],
             "What those who may view a namespace may do there with our kinds.",
-            rules(&shown, &READ),
+            [rules(&shown, &READ), of_cluster].concat(),
         ),
     ];
     roles.retain(|role| role.role.rules.as_ref().is_some_and(|rules| !rules.is_empty()));
@@ -202,7 +204,12 @@ mod tests {
         };
         let has = |name: &str, resource: &str| rules(name).iter().any(|other| other == resource);
         assert!(has("bailiwick:admin", "orgrolebindings") && !has("bailiwick:edit", "orgrolebindings"));
-        assert!(has("bailiwick:edit", "resourcecatalogclaims") && has("bailiwick:view", "resourcecatalogclaims"));
+        for shown in ["localresourcecatalogs", "resourcecatalogclaims", "resourcecatalogs"] {
+            assert!(has("bailiwick:edit", shown) && has("bailiwick:view", shown), "{shown}");
+        }
+        // They may hold Secrets.
+        assert!(has("bailiwick:edit", "resourcecatalogentries") && !has("bailiwick:view", "resourcecatalogentries"));
+        assert!(!has("bailiwick:view", "resourcecatalogentries/status"));
         for role in &roles {
             let everywhere = role.role.rules.iter().flatten().flat_map(|rule| rule.verbs.iter());
             assert!(everywhere.into_iter().all(|verb| verb != "*" && verb != "claim" && verb != "publish"), "{role:?}");

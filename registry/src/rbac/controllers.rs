@@ -63,6 +63,38 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             ],
         ),
         (
+            "catalog-controller",
+            vec![
+                rule(&["list", "watch"], &[""], &["namespaces"]),
+                rule(&["list", "watch"], &[GROUP], &["clusterrolebindings", "clusterroles", "rolebindings", "roles"]),
+                rule(&["create"], &["authorization.k8s.io"], &["subjectaccessreviews"]),
+                rule(&["list", "watch"], &["catalog.bailiwick.dev"], &["resourcecatalogentries", "resourcecatalogs"]),
+                rule(
+                    &["patch"],
+                    &["catalog.bailiwick.dev"],
+                    &["resourcecatalogentries/status", "resourcecatalogs/status"],
+                ),
+            ],
+        ),
+        (
+            "catalog-claim-controller",
+            vec![
+                rule(&["list", "watch"], &[""], &["namespaces", "serviceaccounts"]),
+                rule(&["create"], &["authorization.k8s.io"], &["subjectaccessreviews"]),
+                rule(
+                    &["list", "watch"],
+                    &["catalog.bailiwick.dev"],
+                    &["resourcecatalogclaims", "resourcecatalogentries", "resourcecatalogs"],
+                ),
+                rule(
+                    &["patch"],
+                    &["catalog.bailiwick.dev"],
+                    &["resourcecatalogclaims", "resourcecatalogclaims/status"],
+                ),
+                events(),
+            ],
+        ),
+        (
             "quota-controller",
             vec![
                 rule(&["list", "watch"], &[""], &["namespaces", "resourcequotas"]),

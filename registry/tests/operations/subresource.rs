@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bailiwick_machinery::GroupVersion;
 use bailiwick_registry::{
-    Ctx, Error, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb, WriteOptions,
+    Ctx, Error, Page, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb, WriteOptions,
 };
 use serde_json::{Value, json};
 

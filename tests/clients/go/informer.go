@@ -61,7 +61,7 @@ func change(ctx context.Context, client dynamic.ResourceInterface, events <-chan
 	if err := expect(events, "added", made); err != nil {
 		return err
 	}
-	if err := unstructured.SetNestedField(made.Object, "silver", "spec", "catalogName"); err != nil {
+	if err := unstructured.SetNestedField(made.Object, "silver", "spec", "description"); err != nil {
 		return err
 	}
 	updated, err := client.Update(ctx, made, metav1.UpdateOptions{})
@@ -74,7 +74,7 @@ func change(ctx context.Context, client dynamic.ResourceInterface, events <-chan
 	if _, err := client.Update(ctx, made, metav1.UpdateOptions{}); err == nil {
 		return fmt.Errorf("an update of an old version went through")
 	}
-	patch := []byte(`{"status": {"entryGeneration": 3}}`)
+	patch := []byte(`{"status": {"serviceAccount": {"name": "three", "uid": "3"}}}`)
 	patched, err := client.Patch(ctx, "f", types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return fmt.Errorf("patch the status: %w", err)

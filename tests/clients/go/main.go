@@ -23,7 +23,7 @@ import (
 const limit = 60 * time.Second
 
 var claims = schema.GroupVersionResource{
-	Group: "catalog.bailiwick.dev", Version: "v1alpha1", Resource: "resourcecatalogclaims",
+	Group: "catalog.bailiwick.dev", Version: "v1alpha1", Resource: "resourcecatalogentries",
 }
 
 func main() {

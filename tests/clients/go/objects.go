@@ -28,11 +28,11 @@ func makeNamespace(ctx context.Context, objects dynamic.Interface) (string, erro
 func claim(name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": claims.GroupVersion().String(),
-		"kind":       "ResourceCatalogClaim",
+		"kind":       "ResourceCatalogEntry",
 		"metadata":   map[string]any{"name": name},
 		"spec": map[string]any{
-			"catalogName":          "gold",
-			"resourceCatalogEntry": map[string]any{"namespace": "shop", "name": "database"},
+			"description": "gold",
+			"extension":   map[string]any{"apiVersion": "example.com/v1", "kind": "Template"},
 		},
 	}}
 }

@@ -11,7 +11,7 @@ import tempfile
 
 from kubernetes import client, config, dynamic, watch
 
-GROUP, VERSION, PLURAL = "catalog.bailiwick.dev", "v1alpha1", "resourcecatalogclaims"
+GROUP, VERSION, PLURAL = "catalog.bailiwick.dev", "v1alpha1", "resourcecatalogentries"
 
 # Seconds; a watch of which all events were seen is left at once.
 WATCH_LIMIT = 20
@@ -20,9 +20,9 @@ WATCH_LIMIT = 20
 def claim(name):
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
-        "kind": "ResourceCatalogClaim",
+        "kind": "ResourceCatalogEntry",
         "metadata": {"name": name, "labels": {"made-by": "python"}},
-        "spec": {"catalogName": "gold", "resourceCatalogEntry": {"namespace": "shop", "name": "database"}},
+        "spec": {"extension": {"apiVersion": "example.com/v1", "kind": "Template"}},
     }
 
 
@@ -61,20 +61,20 @@ def change(claims, namespace):
     chosen = claims.list_namespaced_custom_object(*where, label_selector="made-by=someone")
     expect(chosen["items"], [], "a list by label")
 
-    patched = claims.patch_namespaced_custom_object(*where, "a", {"spec": {"namePrefix": "p-"}})
-    expect(patched["spec"]["namePrefix"], "p-", "a merge patch")
+    patched = claims.patch_namespaced_custom_object(*where, "a", {"spec": {"description": "p-"}})
+    expect(patched["spec"]["description"], "p-", "a merge patch")
     expect(patched["metadata"]["generation"], 2, "the generation after a patch")
-    operations = [{"op": "remove", "path": "/spec/namePrefix"}]
+    operations = [{"op": "remove", "path": "/spec/description"}]
     json_patch = {"_content_type": "application/json-patch+json"}
     patched = claims.patch_namespaced_custom_object(*where, "a", operations, **json_patch)
-    expect("namePrefix" in patched["spec"], False, "a JSON patch")
-    status = claims.patch_namespaced_custom_object_status(*where, "a", {"status": {"entryGeneration": 3}})
-    expect(status["status"], {"entryGeneration": 3}, "a status")
+    expect("description" in patched["spec"], False, "a JSON patch")
+    status = claims.patch_namespaced_custom_object_status(*where, "a", {"status": {"serviceAccount": {"name": "three", "uid": "3"}}})
+    expect(status["status"]["serviceAccount"], {"name": "three", "uid": "3"}, "a status")
 
     expect_refusal(409, "Conflict", claims.replace_namespaced_custom_object, *where, "a", made)
-    status["spec"]["catalogName"] = "silver"
+    status["spec"]["description"] = "silver"
     claims.replace_namespaced_custom_object(*where, "a", status)
-    expect_refusal(422, "Invalid", claims.patch_namespaced_custom_object, *where, "a", {"spec": {"catalogName": None}})
+    expect_refusal(422, "Invalid", claims.patch_namespaced_custom_object, *where, "a", {"spec": {"extension": None}})
 
     deleted = claims.delete_namespaced_custom_object(*where, "b")
     expect(deleted["status"], "Success", "a deletion")
@@ -103,7 +103,7 @@ def discover(api, namespace):
     with tempfile.TemporaryDirectory() as folder:
         # It would remember a server that had the same port before.
         resources = dynamic.DynamicClient(api, cache_file=os.path.join(folder, "cache")).resources
-        claims = resources.get(api_version=f"{GROUP}/{VERSION}", kind="ResourceCatalogClaim")
+        claims = resources.get(api_version=f"{GROUP}/{VERSION}", kind="ResourceCatalogEntry")
     expect(claims.namespaced, True, "the scope of a kind")
     expect([item.metadata.name for item in claims.get(namespace=namespace).items], ["a"], "a list by the dynamic client")
     claims.delete(namespace=namespace, label_selector="made-by=python", body={})

@@ -1,0 +1,234 @@
+//! Who may claim, and what they get.
+
+use serde_json::{Value, json};
+
+use crate::objects::{API, RBAC, bound, causes, claim, condition, config_map, entry, list, local};
+use crate::site::{Site, claims, core, entries};
+
+/// CAT-2, CAT-3, CAT-51: a catalog is used where a cluster administrator lets it be used, by those to whom that was delegated.
+#[tokio::test]
+async fn a_catalog_is_used_where_and_by_whom_it_may_be() {
+    let site = Site::open().await;
+    site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
+    let object = claim("mine", "creds", json!({}));
+    let (root, ada, eddie, bea) = (site.root(), site.user("ada"), site.user("eddie"), site.user("bea"));
+    let refusal = bea.post(&claims("b"), &object).await.expect(403);
+    assert_eq!(refusal["details"]["causes"][0]["reason"], "ClaimForbidden");
+    assert!(refusal["message"].as_str().unwrap().contains("--verb=claim"), "{refusal}");
+    eddie.post(&claims("a"), &object).await.expect(201);
+    // ada holds the right, and gives it on; bea does not, and cannot.
+    let path = |namespace: &str, plural: &str| format!("{RBAC}/namespaces/{namespace}/{plural}");
+    let gives = bound("fay-claims", "a", "Role/claim-gold", "User/fay");
+    ada.post(&path("a", "rolebindings"), &gives).await.expect(201);
+    let takes = crate::objects::role("claim-gold", crate::objects::uses("claim", "gold"));
+    bea.post(&path("b", "roles"), &takes).await.expect(403);
+    // Revoked: no new claims, and what is there stays.
+    site.ready("a", "mine").await;
+    site.revoke("a", "eddie-claims").await;
+    eddie.post(&claims("a"), &claim("second", "creds", json!({}))).await.expect(403);
+    root.get(&core("a", "secrets", "creds")).await.expect(200);
+    // A cluster administrator closes it for a project, whatever has been delegated there.
+    let gold = format!("{API}/resourcecatalogs/gold");
+    root.merge(&gold, &json!({ "spec": { "claimableFrom": { "matchLabels": { "open": "yes" } } } })).await.expect(200);
+    let refusal = ada.post(&claims("a"), &claim("third", "creds", json!({}))).await.expect(403);
+    assert_eq!(refusal["details"]["causes"][0]["reason"], "NotExposed");
+    root.merge("/api/v1/namespaces/a", &json!({ "metadata": { "labels": { "open": "yes" } } })).await.expect(200);
+    ada.post(&claims("a"), &claim("third", "creds", json!({ "namePrefix": "third-" }))).await.expect(201);
+}
+
+/// CAT-4, CAT-27, CAT-48, CAT-50, CAT-54, CAT-58, CAT-62, CAT-63: an editor claims, and gets copies in the own namespace.
+#[tokio::test]
+async fn a_claim_is_realized() {
+    let site = Site::open().await;
+    let published = site.publish(&entry("both", local(&[("Secret", "creds"), ("ConfigMap", "settings")]))).await;
+    let more = json!({ "namePrefix": "my-", "additionalLabels": { "app": "web" } });
+    let mine = site.claimed(&claim("mine", "both", more)).await;
+    let copy = site.root().get(&core("a", "secrets", "my-creds")).await.expect(200);
+    let source = site.root().get(&core("shop", "secrets", "creds")).await.expect(200);
+    assert_eq!((&copy["data"], &copy["type"]), (&source["data"], &source["type"]));
+    assert_eq!(copy["metadata"]["labels"]["app"], "web");
+    let owner = &copy["metadata"]["ownerReferences"][0];
+    assert_eq!((&owner["kind"], &owner["uid"]), (&json!("ResourceCatalogClaim"), &mine["metadata"]["uid"]));
+    assert_eq!(copy["metadata"]["annotations"]["catalog.bailiwick.dev/source-uid"], source["metadata"]["uid"]);
+    let settings = site.root().get(&core("a", "configmaps", "my-settings")).await.expect(200);
+    assert_eq!(
+        mine["status"]["createdResources"],
+        json!([
+            { "apiVersion": "v1", "kind": "Secret", "name": "my-creds", "uid": copy["metadata"]["uid"] },
+            { "apiVersion": "v1", "kind": "ConfigMap", "name": "my-settings", "uid": settings["metadata"]["uid"] },
+        ])
+    );
+    let status = &mine["status"];
+    assert_eq!((&status["entryGeneration"], &status["observedGeneration"]), (&json!(1), &json!(1)));
+    assert_eq!((&status["errors"], &status["requester"]["username"]), (&json!(null), &json!("eddie")));
+    assert_eq!(mine["spec"]["resourceCatalogEntry"]["uid"], published["metadata"]["uid"], "it is pinned");
+    // Nothing elsewhere.
+    assert_eq!(site.root().get("/api/v1/namespaces/b/secrets").await.expect(200)["items"], json!([]));
+    let events = "/apis/events.k8s.io/v1/namespaces/a/events";
+    site.until(events, |list| list["items"].as_array().unwrap().iter().any(|event| event["reason"] == "Realized"))
+        .await;
+}
+
+/// CAT-52, CAT-53, CAT-54 and SRV-8: a claim is of an entry that is in the catalog, and remains the claim of that.
+#[tokio::test]
+async fn a_claim_is_of_an_entry_of_the_catalog() {
+    let site = Site::open().await;
+    site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
+    let mut hidden = entry("hidden", list(json!([config_map("x", json!({}))])));
+    hidden["metadata"]["labels"] = json!({ "tier": "none" });
+    site.user("pat").post(&entries("shop"), &hidden).await.expect(201);
+    let eddie = site.user("eddie");
+    let refusal = |name: &str| {
+        let (eddie, object) = (eddie.clone(), claim("mine", name, json!({})));
+        async move { eddie.post(&claims("a"), &object).await.expect(422) }
+    };
+    let text = |refusal: &Value, name: &str| refusal.to_string().replace(name, "NAME");
+    let (absent, invisible) = (refusal("absent").await, refusal("hidden").await);
+    assert_eq!(text(&absent, "absent"), text(&invisible, "hidden"), "they are told of in the same words");
+    assert_eq!(causes(&absent)[0].0, "spec.resourceCatalogEntry");
+    let with_uid = |uid: &str| {
+        let mut object = claim("mine", "creds", json!({}));
+        object["spec"]["resourceCatalogEntry"]["uid"] = json!(uid);
+        object
+    };
+    eddie.post(&claims("a"), &with_uid("stale")).await.expect(409);
+    // A catalog that is not there, for someone who could claim from it; and for someone who could not.
+    let mut nowhere = claim("mine", "creds", json!({}));
+    nowhere["spec"]["catalogName"] = json!("none");
+    eddie.post(&claims("a"), &nowhere).await.expect(403);
+    let refused = site.root().post(&claims("a"), &nowhere).await.expect(422);
+    assert_eq!(causes(&refused)[0].0, "spec.catalogName");
+    let made = site.claimed(&claim("mine", "creds", json!({}))).await;
+    let at = format!("{}/mine", claims("a"));
+    for (patch, field) in [
+        (json!({ "spec": { "catalogName": "other" } }), "spec.catalogName"),
+        (json!({ "spec": { "resourceCatalogEntry": { "name": "other" } } }), "spec.resourceCatalogEntry.name"),
+    ] {
+        let code = site.root().merge(&at, &patch).await;
+        assert!(code.code == 422 && code.text().contains(field), "{patch}: {}", code.text());
+    }
+    // Who leaves the UID out means the same entry.
+    let mut again = made.clone();
+    again["spec"]["resourceCatalogEntry"].as_object_mut().unwrap().remove("uid");
+    again["spec"]["additionalLabels"] = json!({ "x": "y" });
+    let seen = eddie.get(&at).await.expect(200);
+    again["metadata"]["resourceVersion"] = seen["metadata"]["resourceVersion"].clone();
+    let kept = eddie.put(&at, &again).await.expect(200);
+    assert_eq!(kept["spec"]["resourceCatalogEntry"]["uid"], made["spec"]["resourceCatalogEntry"]["uid"]);
+    eddie.merge(&at, &json!({ "spec": { "resourceCatalogEntry": { "uid": "stale" } } })).await.expect(409);
+}
+
+/// CAT-7, CAT-28, CAT-39: resources of a list are made where they are claimed, in order, of any kind.
+#[tokio::test]
+async fn a_list_is_made_where_it_is_claimed() {
+    let site = Site::open().await;
+    let quota = json!({ "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "cap" }, "spec": { "hard": { "pods": "3" } } });
+    site.root()
+        .post(
+            &format!("{RBAC}/namespaces/a/roles"),
+            &crate::objects::role(
+                "quotas",
+                json!({ "apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["*"] }),
+            ),
+        )
+        .await
+        .expect(201);
+    site.bind("a", "quotas", "Role/quotas", "ServiceAccount/maker").await;
+    site.publish(&entry(
+        "set",
+        list(json!([config_map("first", json!({ "n": "1" })), quota, crate::objects::secret("third", json!({}))])),
+    ))
+    .await;
+    let mine = site.claimed(&claim("mine", "set", json!({}))).await;
+    let kinds: Vec<&str> = mine["status"]["createdResources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|made| made["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["ConfigMap", "ResourceQuota", "Secret"]);
+    site.root().get(&core("a", "resourcequotas", "cap")).await.expect(200);
+    site.root().get(&core("shop", "configmaps", "first")).await.expect(404);
+}
+
+/// CAT-6, CAT-59, CAT-61, CAT-62: what the account may not make is not made, and what is there is not taken; the rest is made,
+/// stays, and is completed when it can be.
+#[tokio::test]
+async fn each_resource_fails_by_itself() {
+    let site = Site::open().await;
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": { "name": "gift" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin" },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory" }],
+    });
+    let long = "n".repeat(253);
+    let resources = [
+        config_map("first", json!({})),
+        binding,
+        config_map("taken", json!({ "mine": "no" })),
+        config_map(&long, json!({})),
+        config_map("last", json!({})),
+    ];
+    site.publish(&entry("set", list(json!(resources)))).await;
+    site.make("a", "configmaps", &config_map("my-taken", json!({ "theirs": "yes" }))).await;
+    site.user("eddie").post(&claims("a"), &claim("mine", "set", json!({ "namePrefix": "my-" }))).await.expect(201);
+    let at = format!("{}/mine", claims("a"));
+    let told =
+        site.until(&at, |claim| claim["status"]["errors"].as_array().is_some_and(|errors| errors.len() == 3)).await;
+    let errors: Vec<(&str, &str)> = told["status"]["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| (error["kind"].as_str().unwrap(), error["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(errors, [("RoleBinding", "Forbidden"), ("ConfigMap", "AlreadyExists"), ("ConfigMap", "NameTooLong")]);
+    assert_eq!(condition(&told, "Ready"), ("False", "Incomplete"));
+    let made: Vec<&str> = told["status"]["createdResources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|made| made["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(made, ["my-first", "my-last"]);
+    site.root().get(&format!("{RBAC}/namespaces/a/rolebindings/my-gift")).await.expect(404);
+    let theirs = site.root().get(&core("a", "configmaps", "my-taken")).await.expect(200);
+    assert_eq!((&theirs["data"], &theirs["metadata"]["ownerReferences"]), (&json!({ "theirs": "yes" }), &json!(null)));
+    // Once the name is free it is made, and the others are left alone.
+    let first = site.root().get(&core("a", "configmaps", "my-first")).await.expect(200);
+    site.root().delete(&core("a", "configmaps", "my-taken")).await.expect(200);
+    site.until(&at, |claim| claim["status"]["errors"].as_array().is_some_and(|errors| errors.len() == 2)).await;
+    assert_eq!(
+        site.root().get(&core("a", "configmaps", "my-taken")).await.expect(200)["data"],
+        json!({ "mine": "no" })
+    );
+    assert_eq!(site.root().get(&core("a", "configmaps", "my-first")).await.expect(200), first);
+}
+
+/// CAT-57: a claim waits for its account, does nothing as anyone else, and does not take another for it.
+#[tokio::test]
+async fn a_claim_acts_as_its_account_alone() {
+    let site = Site::open().await;
+    site.publish(&entry("set", list(json!([config_map("made", json!({}))])))).await;
+    let late = claim("mine", "set", json!({ "serviceAccountName": "late", "keepSynchronized": true }));
+    site.user("eddie").post(&claims("a"), &late).await.expect(201);
+    let at = format!("{}/mine", claims("a"));
+    let waits = site.until(&at, |claim| condition(claim, "Ready").1 == "ActAsUnresolved").await;
+    assert_eq!(waits["status"]["createdResources"], json!(null));
+    site.bind("a", "late", "ClusterRole/edit", "ServiceAccount/late").await;
+    site.account("a", "late").await;
+    site.ready("a", "mine").await;
+    // Another account of the same name is not the one that was named.
+    site.root().delete(&core("a", "serviceaccounts", "late")).await.expect(200);
+    site.account("a", "late").await;
+    site.until(&at, |claim| condition(claim, "Synced").1 == "ActAsReplaced").await;
+    site.user("eddie").merge(&at, &json!({ "spec": { "generation": 1 } })).await.expect(200);
+    site.until(&at, |claim| condition(claim, "Synced").0 == "True" && claim["status"]["generation"] == 1).await;
+    // Who may not act as an account cannot have a claim act as it, now or later.
+    let fay = json!({ "apiGroups": ["catalog.bailiwick.dev"], "resources": ["resourcecatalogclaims"], "verbs": ["*"] });
+    site.grant("a", "fay", fay, "User/fay").await;
+    site.bind("a", "fay-claims", "Role/claim-gold", "User/fay").await;
+    let refusal = site.user("fay").post(&claims("a"), &claim("hers", "set", json!({}))).await.expect(403);
+    assert_eq!(refusal["details"]["causes"][0]["reason"], "ActAsForbidden");
+    site.user("fay").merge(&at, &json!({ "spec": { "serviceAccountName": "maker" } })).await.expect(403);
+    site.user("fay").merge(&at, &json!({ "metadata": { "labels": { "by": "fay" } } })).await.expect(200);
+}

@@ -1,0 +1,164 @@
+//! Claims that follow their entries, and claims that do not.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::objects::{claim, condition, config_map, entry, list, local, secret};
+use crate::site::{Site, claims, core, entries};
+
+/// CAT-5, CAT-46, CAT-55, CAT-56, CAT-60, CAT-63, CAT-64: who wants to follow follows, and is repaired; others are left as they
+/// are until they are kicked.
+#[tokio::test]
+async fn claims_follow_that_are_to() {
+    let site = Site::open().await;
+    let root = site.root();
+    site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
+    site.claimed(&claim("follows", "settings", json!({ "namePrefix": "f-", "keepSynchronized": true }))).await;
+    site.claimed(&claim("stays", "settings", json!({ "namePrefix": "s-" }))).await;
+    let (follows, stays) = (core("a", "configmaps", "f-settings"), core("a", "configmaps", "s-settings"));
+    let before = root.get(&stays).await.expect(200);
+    let source = core("shop", "configmaps", "settings");
+    root.merge(&source, &json!({ "data": { "colour": null, "size": "big" } })).await.expect(200);
+    site.until(&follows, |copy| copy["data"] == json!({ "size": "big" })).await;
+    assert_eq!(root.get(&stays).await.expect(200), before);
+    // Whoever changes a copy that follows is overruled, and whoever removes it.
+    root.merge(&follows, &json!({ "data": { "size": "small" } })).await.expect(200);
+    site.until(&follows, |copy| copy["data"] == json!({ "size": "big" })).await;
+    root.delete(&follows).await.expect(200);
+    let anew = site.until(&follows, |copy| copy["data"] == json!({ "size": "big" })).await;
+    let told = format!("{}/follows", claims("a"));
+    site.until(&told, |claim| claim["status"]["createdResources"][0]["uid"] == anew["metadata"]["uid"]).await;
+    // Fields that are someone else's stay.
+    root.merge(&follows, &json!({ "metadata": { "annotations": { "note": "theirs" } } })).await.expect(200);
+    root.merge(&source, &json!({ "data": { "size": "huge" } })).await.expect(200);
+    let copy = site.until(&follows, |copy| copy["data"] == json!({ "size": "huge" })).await;
+    assert_eq!(copy["metadata"]["annotations"]["note"], "theirs");
+    // A kick makes it all anew, once.
+    let at = format!("{}/stays", claims("a"));
+    site.user("eddie").merge(&at, &json!({ "spec": { "generation": 5 } })).await.expect(200);
+    site.until(&at, |claim| claim["status"]["generation"] == 5).await;
+    assert_eq!(root.get(&stays).await.expect(200)["data"], json!({ "size": "huge" }));
+    root.merge(&stays, &json!({ "data": { "size": "tiny" } })).await.expect(200);
+    root.merge(&source, &json!({ "data": { "size": "vast" } })).await.expect(200);
+    site.until(&follows, |copy| copy["data"] == json!({ "size": "vast" })).await;
+    assert_eq!(root.get(&stays).await.expect(200)["data"], json!({ "size": "tiny" }));
+}
+
+/// CAT-38 and D-CAT-14: what is gone or another where it was published is not followed, and the last copy stays.
+#[tokio::test]
+async fn what_was_published_anew_is_not_followed() {
+    let site = Site::open().await;
+    let root = site.root();
+    site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
+    site.claimed(&claim("mine", "creds", json!({ "keepSynchronized": true }))).await;
+    let (at, copy) = (format!("{}/mine", claims("a")), core("a", "secrets", "creds"));
+    let before = root.get(&copy).await.expect(200);
+    root.delete(&core("shop", "secrets", "creds")).await.expect(200);
+    let told = site.until(&at, |claim| condition(claim, "Synced") == ("False", "SourceGone")).await;
+    assert_eq!(condition(&told, "Ready").0, "True", "the copy is there");
+    site.make("shop", "secrets", &secret("creds", json!({ "password": "other" }))).await;
+    site.until(&at, |claim| condition(claim, "Synced") == ("False", "SourceReplaced")).await;
+    let after = root.get(&copy).await.expect(200);
+    assert_eq!((&after["data"], &after["metadata"]["uid"]), (&before["data"], &before["metadata"]["uid"]));
+    // A new claim gets nothing of it either.
+    site.user("eddie").post(&claims("a"), &claim("second", "creds", json!({ "namePrefix": "x-" }))).await.expect(201);
+    let refused =
+        site.until(&format!("{}/second", claims("a")), |claim| condition(claim, "Ready").1 == "SourceReplaced").await;
+    assert!(refused["status"]["errors"][0]["message"].as_str().unwrap().contains("uid mismatch"), "{refused}");
+    root.get(&core("a", "secrets", "x-creds")).await.expect(404);
+    // Its publisher writes the entry again, and means the new one.
+    let entry = format!("{}/creds", entries("shop"));
+    let seen = site.user("pat").get(&entry).await.expect(200);
+    site.user("pat").put(&entry, &seen).await.expect(200);
+    site.until(&at, |claim| condition(claim, "Synced").0 == "True" && claim["status"]["entryGeneration"] == 2).await;
+    assert_ne!(root.get(&copy).await.expect(200)["data"], before["data"]);
+}
+
+/// CAT-45, CAT-46: a change of an entry reaches all claims that follow it, whatever it changes, and no others.
+#[tokio::test]
+async fn a_change_reaches_all_who_follow() {
+    const FOLLOWERS: usize = 200;
+    let site = Site::open().await;
+    let (root, eddie) = (site.root(), site.user("eddie"));
+    site.publish(&entry("set", list(json!([config_map("x", json!({ "v": "1" })), config_map("y", json!({}))])))).await;
+    let wanted: Vec<Value> = (0..FOLLOWERS)
+        .map(|number| {
+            claim(
+                &format!("c{number}"),
+                "set",
+                json!({ "namePrefix": format!("c{number}-"), "keepSynchronized": true }),
+            )
+        })
+        .collect();
+    for part in wanted.chunks(50) {
+        let path = claims("a");
+        join_all(part.iter().map(|claim| eddie.post(&path, claim)))
+            .await
+            .iter()
+            .for_each(|answer| drop(answer.expect(201)));
+    }
+    eddie.post(&claims("a"), &claim("still", "set", json!({ "namePrefix": "still-" }))).await.expect(201);
+    let all_at = |generation: i64| {
+        move |list: &Value| {
+            let claims =
+                list["items"].as_array().unwrap().iter().filter(|claim| claim["spec"]["keepSynchronized"] == true);
+            claims.clone().count() == FOLLOWERS
+                && claims.clone().all(|claim| {
+                    claim["status"]["entryGeneration"] == generation && condition(claim, "Synced").0 == "True"
+                })
+        }
+    };
+    site.until(&claims("a"), all_at(1)).await;
+    site.ready("a", "still").await;
+    let changed = json!({ "spec": { "resourceList": { "resources": [config_map("x", json!({ "v": "2" })), config_map("z", json!({}))] } } });
+    let began = Instant::now();
+    site.user("pat").merge(&format!("{}/set", entries("shop")), &changed).await.expect(200);
+    site.until(&claims("a"), all_at(2)).await;
+    println!("{FOLLOWERS} claims followed in {:?}", began.elapsed());
+    for number in [0, FOLLOWERS - 1] {
+        let copy = |name: &str| core("a", "configmaps", &format!("c{number}-{name}"));
+        assert_eq!(root.get(&copy("x")).await.expect(200)["data"], json!({ "v": "2" }));
+        root.get(&copy("z")).await.expect(200);
+        root.get(&copy("y")).await.expect(404);
+    }
+    assert_eq!(root.get(&core("a", "configmaps", "still-x")).await.expect(200)["data"], json!({ "v": "1" }));
+    root.get(&core("a", "configmaps", "still-y")).await.expect(200);
+}
+
+/// What was lost is not followed any more: the right to claim, the entry's place in the catalog, the catalog in the namespace.
+#[tokio::test]
+async fn who_has_lost_a_right_follows_no_more() {
+    let site = Site::open().await;
+    let (root, ada) = (site.root(), site.user("ada"));
+    site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
+    site.claimed(&claim("mine", "settings", json!({ "keepSynchronized": true }))).await;
+    let (at, copy, source) =
+        (format!("{}/mine", claims("a")), core("a", "configmaps", "settings"), core("shop", "configmaps", "settings"));
+    let touch = async |value: &str| {
+        root.merge(&source, &json!({ "data": { "colour": value } })).await.expect(200);
+    };
+    site.revoke("a", "eddie-claims").await;
+    // What was asked is remembered for a moment.
+    sleep(Duration::from_secs(3)).await;
+    touch("red").await;
+    let told = site.until(&at, |claim| condition(claim, "Synced") == ("False", "NotAllowed")).await;
+    assert_eq!(condition(&told, "Ready").0, "True");
+    assert_eq!(root.get(&copy).await.expect(200)["data"]["colour"], "blue");
+    // Whoever may, takes it over by writing it.
+    ada.merge(&at, &json!({ "spec": { "generation": 1 } })).await.expect(200);
+    site.until(&copy, |copy| copy["data"]["colour"] == "red").await;
+    site.until(&at, |claim| condition(claim, "Synced").0 == "True").await;
+    // The entry is taken out of the catalog.
+    let entry = format!("{}/settings", entries("shop"));
+    site.user("pat").merge(&entry, &json!({ "metadata": { "labels": { "tier": "none" } } })).await.expect(200);
+    site.until(&at, |claim| condition(claim, "Synced") == ("False", "NotAllowed")).await;
+    touch("green").await;
+    site.user("pat").merge(&entry, &json!({ "metadata": { "labels": { "tier": "gold" } } })).await.expect(200);
+    site.until(&copy, |copy| copy["data"]["colour"] == "green").await;
+    root.delete(&entry).await.expect(200);
+    site.until(&at, |claim| condition(claim, "Synced") == ("False", "SourceGone")).await;
+    assert_eq!(root.get(&copy).await.expect(200)["data"]["colour"], "green", "nothing is removed because an entry is");
+}

@@ -1,0 +1,200 @@
+//! Says of catalogs what is in them, and of entries which catalogs they are in.
+//!
+//! All objects that matter are followed by watches and kept in an [`Index`], which tells for each change what it touches: an
+//! entry that changes is one small write to its own status, and one to each catalog that shows it. What is in a catalog is what
+//! entries say in their status; a catalog's own status only shows it. Nothing is done before everything was seen once.
+
+mod accept;
+mod index;
+mod recheck;
+mod status;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use bailiwick_api::{ResourceCatalog, ResourceCatalogEntry};
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use kube::Api;
+use kube::api::PartialObjectMeta;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+pub use accept::{Accept, Acceptance, Candidate, CannotTell, Policies};
+
+use self::index::{Index, Work};
+use self::recheck::Rights;
+use crate::follow::{Changes, everything, follow};
+use crate::host::Clients;
+use crate::place::Place;
+use crate::queue::Queue;
+use crate::status::StatusError;
+
+const WORKERS: usize = 4;
+/// How many kinds are seen before anything is done.
+const KINDS: usize = 3;
+/// Whom the fields belong to that are set here.
+const FIELD_MANAGER: &str = "bailiwick-catalog-controller";
+/// What all of this is for, in the log.
+const PURPOSE: &str = "catalogs";
+
+/// Keeps the status of ResourceCatalogs, and what the status of ResourceCatalogEntries says of catalogs, true.
+pub struct CatalogController {
+    clients: Clients,
+    accept: Arc<dyn Accept>,
+    now: fn() -> SystemTime,
+}
+
+/// What the parts of the controller share.
+struct Shared {
+    clients: Clients,
+    accept: Arc<dyn Accept>,
+    now: fn() -> SystemTime,
+    index: Mutex<Index>,
+    queue: Queue<Work>,
+    rights: Rights,
+    /// How many kinds have not been seen yet.
+    unseen: watch::Sender<usize>,
+}
+
+/// Why something is tried again.
+#[derive(Debug, thiserror::Error)]
+enum WorkError {
+    #[error(transparent)]
+    Status(#[from] StatusError),
+    #[error("whether the catalog \"{catalog}\" accepts an entry could not be found out")]
+    Undecided { catalog: String, source: CannotTell },
+}
+
+// === impl CatalogController ===
+
+impl CatalogController {
+    /// One that accepts entries by the policies of their catalogs.
+    pub fn new(clients: Clients, now: fn() -> SystemTime) -> Self {
+        let accept = Arc::new(Policies::new(clients.host.clone()));
+        Self { clients, accept, now }
+    }
+
+    /// One that accepts entries otherwise.
+    #[must_use]
+    pub fn accepting_by(self, accept: Arc<dyn Accept>) -> Self {
+        Self { accept, ..self }
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(self) {
+        let Self { clients, accept, now } = self;
+        let Clients { own, host, .. } = clients.clone();
+        let shared = Arc::new(Shared {
+            clients,
+            accept,
+            now,
+            index: Mutex::default(),
+            queue: Queue::new(),
+            rights: Rights::default(),
+            unseen: watch::Sender::new(KINDS),
+        });
+        // Ends with this future.
+        let mut tasks = JoinSet::new();
+        for _ in 0..WORKERS {
+            tasks.spawn(work(shared.clone()));
+        }
+        let seen = |is_complete: bool| {
+            if is_complete {
+                shared.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
+            }
+        };
+        let catalogs = |changes: Changes<ResourceCatalog>| {
+            for (place, catalog) in changes.objects {
+                shared.queue.extend(shared.index().set_catalog(place.name, catalog));
+            }
+            seen(changes.is_complete);
+        };
+        let entries = |changes: Changes<ResourceCatalogEntry>| {
+            for (place, entry) in changes.objects {
+                shared.queue.extend(shared.index().set_entry(place, entry));
+            }
+            seen(changes.is_complete);
+        };
+        let namespaces = |changes: Changes<PartialObjectMeta<Namespace>>| {
+            for (place, namespace) in changes.objects {
+                let labels = namespace.map(|namespace| namespace.metadata.labels.unwrap_or_default());
+                shared.queue.extend(shared.index().set_namespace(place.name, labels));
+            }
+            seen(changes.is_complete);
+        };
+        tokio::join!(
+            follow(Api::<ResourceCatalog>::all(own.clone()), everything(), "resourcecatalogs", PURPOSE, catalogs),
+            follow(Api::<ResourceCatalogEntry>::all(own), everything(), "resourcecatalogentries", PURPOSE, entries),
+            follow(
+                Api::<PartialObjectMeta<Namespace>>::all(host.clone()),
+                everything(),
+                "namespaces",
+                PURPOSE,
+                namespaces
+            ),
+            shared.follow_rights::<Role>(host.clone(), "roles"),
+            shared.follow_rights::<RoleBinding>(host.clone(), "rolebindings"),
+            shared.follow_rights::<ClusterRole>(host.clone(), "clusterroles"),
+            shared.follow_rights::<ClusterRoleBinding>(host, "clusterrolebindings"),
+            shared.look_again(),
+        );
+    }
+}
+
+async fn work(shared: Arc<Shared>) {
+    // Fails only if there is nobody any more who sees something, and nothing to do either.
+    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
+        return;
+    }
+    loop {
+        let work = shared.queue.next().await;
+        match shared.look_at(&work).await {
+            Ok(()) => shared.queue.done(&work),
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
+                shared.queue.failed(work);
+            }
+        }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn look_at(&self, work: &Work) -> Result<(), WorkError> {
+        match work {
+            Work::Entry(place) => self.look_at_entry(place).await,
+            Work::Catalog(name) => {
+                let state = self.index().catalog_state(name);
+                let Some(state) = state else { return Ok(()) };
+                Ok(status::write_catalog(&self.clients.own, &state, (self.now)()).await?)
+            }
+        }
+    }
+
+    async fn look_at_entry(&self, place: &Place) -> Result<(), WorkError> {
+        let state = self.index().entry_state(place);
+        let Some(state) = state else { return Ok(()) };
+        let none = BTreeMap::new();
+        let candidate = Candidate {
+            namespace: &place.namespace,
+            name: &place.name,
+            namespace_labels: state.namespace_labels.as_ref().unwrap_or(&none),
+            publisher: state.entry.status.as_ref().and_then(|status| status.requester.as_ref()),
+        };
+        let mut answers = Vec::new();
+        for catalog in &state.selected_by {
+            let name = catalog.metadata.name.clone().unwrap_or_default();
+            let answer = self.accept.accept(catalog, candidate).await;
+            let answer = answer.map_err(|source| WorkError::Undecided { catalog: name.clone(), source })?;
+            answers.push((name, answer));
+        }
+        Ok(status::write_entry(&self.clients.own, &state.entry, answers, (self.now)()).await?)
+    }
+}

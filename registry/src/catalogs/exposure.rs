@@ -1,0 +1,102 @@
+//! Who may use a catalog, and where: asked in one place, by everything that shows or uses catalogs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bailiwick_api::{AcceptancePolicy, ResourceCatalog, ResourceCatalogEntry};
+
+use super::{GROUP, VERSION};
+use crate::User;
+use crate::authorization::{Attributes, AuthorizationError, Authorizer, Decision, Resource, Target};
+use crate::error::{Error, Result};
+use crate::host::{Host, HostKind};
+
+/// Who may use which catalog, and where.
+pub struct Exposure {
+    authorizer: Arc<dyn Authorizer>,
+    host: Arc<dyn Host>,
+}
+
+// === impl Exposure ===
+
+impl Exposure {
+    /// As this one says what users may do, and that one knows namespaces.
+    pub fn new(authorizer: Arc<dyn Authorizer>, host: Arc<dyn Host>) -> Self {
+        Self { authorizer, host }
+    }
+
+    /// The labels of a namespace; `None` if there is no such namespace.
+    pub(crate) async fn namespace_labels(&self, namespace: &str) -> Result<Option<BTreeMap<String, String>>> {
+        let found = self.host.get_own(&namespaces(), "", namespace).await?;
+        let labels = |found: bailiwick_machinery::Object| {
+            found.metadata().labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+        };
+        Ok(found.map(labels))
+    }
+
+    /// Whether someone may claim from a catalog in a namespace.
+    pub(crate) async fn may_claim(&self, user: &User, catalog: &str, namespace: &str) -> Result<bool> {
+        self.may_use(user, ResourceCatalog::CLAIM, catalog, namespace).await
+    }
+
+    /// Whether an entry is in a catalog: it says so, the catalog selects it, and would accept it still.
+    pub(crate) async fn contains(&self, catalog: &ResourceCatalog, entry: &ResourceCatalogEntry) -> Result<bool> {
+        let name = catalog.metadata.name.as_deref().unwrap_or_default();
+        let labels = entry.metadata.labels.clone().unwrap_or_default();
+        if entry.metadata.deletion_timestamp.is_some() || !entry.is_in(name) || !catalog.selects(&labels) {
+            return Ok(false);
+        }
+        let namespace = entry.metadata.namespace.as_deref().unwrap_or_default();
+        match catalog.policy() {
+            AcceptancePolicy::All => Ok(true),
+            AcceptancePolicy::NamespaceSelector => {
+                let labels = self.namespace_labels(namespace).await?;
+                Ok(labels.is_some_and(|labels| catalog.accepts_namespace(&labels)))
+            }
+            AcceptancePolicy::Authorization => {
+                let Some(publisher) = entry.status.as_ref().and_then(|status| status.requester.as_ref()) else {
+                    return Ok(false);
+                };
+                let publisher = User {
+                    name: publisher.username.clone(),
+                    uid: publisher.uid.clone(),
+                    groups: publisher.groups.clone(),
+                    extra: BTreeMap::new(),
+                };
+                self.may_use(&publisher, ResourceCatalog::PUBLISH, name, namespace).await
+            }
+        }
+    }
+
+    async fn may_use(&self, user: &User, verb: &str, catalog: &str, namespace: &str) -> Result<bool> {
+        let resource = Resource {
+            group: GROUP,
+            version: VERSION,
+            resource: "resourcecatalogs",
+            namespace,
+            name: catalog,
+            ..Resource::default()
+        };
+        self.may(user, verb, resource).await
+    }
+
+    /// Whether someone may do something.
+    pub(super) async fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> Result<bool> {
+        let question = Attributes { user, verb, target: Target::Resource(resource) };
+        let answer = self.authorizer.authorize(&question).await;
+        let answer = answer.map_err(|AuthorizationError(why)| Error::Failed { what: "authorization", why })?;
+        Ok(matches!(answer, Decision::Allow(_)))
+    }
+}
+
+/// The namespaces of the host, which every host has.
+fn namespaces() -> HostKind {
+    HostKind {
+        group: String::new(),
+        version: "v1".to_owned(),
+        kind: "Namespace".to_owned(),
+        plural: "namespaces".to_owned(),
+        namespaced: false,
+        verbs: vec!["get".to_owned()],
+    }
+}

@@ -1,0 +1,85 @@
+//! Checks the resources of an entry that are made where they are claimed.
+
+use std::collections::HashSet;
+
+use bailiwick_api::{ListedResource, ResourceListSpec};
+use bailiwick_machinery::{FieldError, FieldPath};
+use serde_json::{Map, Value};
+
+use super::locate::check_kind;
+use super::{CatalogRules, Write};
+use crate::error::Result;
+
+// === impl CatalogRules ===
+
+impl CatalogRules {
+    /// The resources by name, if each is one that the host could make in a namespace.
+    pub(super) async fn check_list(&self, write: Write<'_>, list: &ResourceListSpec) -> Result<Vec<ListedResource>> {
+        let path = FieldPath::new("spec").child("resourceList").child("resources");
+        let (mut known, mut listed) = (HashSet::new(), Vec::new());
+        for (index, resource) in list.resources.iter().enumerate() {
+            let path = path.index(index);
+            let found = self.check_listed(write, resource, &path).await?;
+            let group = found.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            if !known.insert((group.to_owned(), found.kind.clone(), found.name.clone())) {
+                let value = format!("{}/{}", found.kind, found.name);
+                return Err(write.invalid([FieldError::duplicate(path.child("metadata").child("name"), value)]));
+            }
+            listed.push(found);
+        }
+        Ok(listed)
+    }
+
+    async fn check_listed(
+        &self,
+        write: Write<'_>,
+        resource: &Map<String, Value>,
+        path: &FieldPath,
+    ) -> Result<ListedResource> {
+        let text = |field: &str| resource.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let metadata = |field: &str| {
+            let metadata = resource.get("metadata").and_then(|metadata| metadata.get(field));
+            metadata.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        for (field, value) in [("apiVersion", &api_version), ("kind", &kind)] {
+            if value.is_empty() {
+                return Err(write.invalid([FieldError::required(path.child(field), "")]));
+            }
+        }
+        let Some(found) = self.host.kind(&api_version, &kind).await? else {
+            let why = format!("there is no kind \"{kind}\" of \"{api_version}\"");
+            return Err(write.invalid([FieldError::invalid(path.child("kind"), kind, why)]));
+        };
+        check_kind(write, &found, &path.child("kind"))?;
+        let (name, namespace) = (metadata("name"), metadata("namespace"));
+        if name.is_empty() {
+            let why = "what is made must have a name, so that it is known again";
+            return Err(write.invalid([FieldError::required(path.child("metadata").child("name"), why)]));
+        }
+        if !namespace.is_empty() {
+            let why = "must not be given: resources are made in the namespace of the claim";
+            return Err(write.invalid([FieldError::invalid(
+                path.child("metadata").child("namespace"),
+                namespace,
+                why,
+            )]));
+        }
+        if let Some(schema) = self.host.schema(&found).await? {
+            let problems = schema.check(&Value::Object(resource.clone()));
+            if !problems.is_empty() {
+                return Err(write.invalid(problems.into_vec().into_iter().map(|problem| below(path, problem))));
+            }
+        }
+        Ok(ListedResource { api_version, kind, name })
+    }
+}
+
+/// What is wrong with a resource, as something that is wrong with the entry.
+fn below(path: &FieldPath, error: FieldError) -> FieldError {
+    let field = match error.field.as_str() {
+        "" => path.clone(),
+        inner => path.child(inner),
+    };
+    FieldError { field, ..error }
+}
