@@ -8,16 +8,19 @@ mod group;
 mod kind;
 mod label_selector;
 mod local_resource_catalog;
+mod local_resource_quota_allocation;
 mod org_group;
 mod org_role_binding;
 mod organization;
 mod organization_view;
 mod owner;
+pub mod quota;
 mod requester;
 mod resource_catalog;
 mod resource_catalog_claim;
 mod resource_catalog_copy;
 mod resource_catalog_entry;
+mod resource_quota_allocation;
 mod service_account;
 mod well_known;
 
@@ -27,6 +30,7 @@ pub use group::Group;
 pub use kind::TypeMeta;
 pub use label_selector::selects;
 pub use local_resource_catalog::LocalResourceCatalog;
+pub use local_resource_quota_allocation::LocalResourceQuotaAllocation;
 pub use org_group::{OrgGroup, OrgGroupName, OrgGroupStatus, group_of_user};
 pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
@@ -46,6 +50,10 @@ pub use resource_catalog_entry::{
     EntryError, ExposedResource, ListedResource, LocalResourceSpec, LocalResourceStatus, PinnedAccount,
     ResourceCatalogEntry, ResourceCatalogEntrySpec, ResourceCatalogEntryStatus, ResourceListSpec, ResourceListStatus,
     Satisfier,
+};
+pub use resource_quota_allocation::{
+    AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
+    ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
 pub use service_account::{NotServiceAccount, ServiceAccountRef};
 pub use well_known::{CONTROLLERS_LEASE, DEFINITION_UID_ANNOTATION, DERIVED_LABEL};

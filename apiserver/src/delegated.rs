@@ -6,6 +6,7 @@
 mod access_review;
 mod cluster_trust;
 mod namespaces;
+mod project_quotas;
 mod question;
 mod roles;
 mod token_review;
@@ -13,5 +14,6 @@ mod token_review;
 pub use self::access_review::{AccessReviewOptions, AccessReviews};
 pub use self::cluster_trust::{ClusterAuthentication, ClusterTrust, ClusterTrustError, ProxyTrust};
 pub use self::namespaces::ClusterNamespaces;
+pub use self::project_quotas::ClusterQuotas;
 pub use self::roles::ClusterRoles;
 pub use self::token_review::TokenReviews;

@@ -50,8 +50,8 @@ pub use authentication::{
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};
 pub use delegated::{
-    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, ClusterTrust,
-    ClusterTrustError, ProxyTrust, TokenReviews,
+    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterQuotas, ClusterRoles,
+    ClusterTrust, ClusterTrustError, ProxyTrust, TokenReviews,
 };
 pub use discovery::Discovery;
 pub use frontend::Frontend;

@@ -23,6 +23,7 @@ mod apply;
 mod create;
 mod decode;
 mod delete;
+mod followed;
 mod get;
 mod list;
 mod patch;

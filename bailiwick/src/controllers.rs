@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogController, ClaimController, Clients, GarbageCollector, NamespaceController, OrganizationController,
-    RootCertificatePublisher, ServiceAccountController,
+    CatalogClaimController, CatalogController, Clients, GarbageCollector, NamespaceController, OrganizationController,
+    QuotaController, RootCertificatePublisher, ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
 use kube::Client;
@@ -53,7 +53,11 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
         run(CatalogController::new(acting("catalog-controller"), now).run(), stopped);
     }
     if flags.runs(ControllerName::CatalogClaim) {
-        run(ClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
+        run(CatalogClaimController::new(acting("catalog-claim-controller"), now).run(), stopped);
+    }
+    if flags.runs(ControllerName::Quota) {
+        let account = account("quota-controller");
+        run(QuotaController::new(account.clone(), account).run(), stopped);
     }
 }
 

@@ -14,6 +14,7 @@ mod registration;
 mod rights;
 mod roles;
 mod uninstall;
+mod webhook;
 mod workload;
 
 use std::io::Write;
@@ -61,10 +62,8 @@ pub(crate) async fn uninstall(flags: UninstallFlags) -> Result<(), InstallError>
     Ok(uninstall::uninstall(&cluster, mode).await?)
 }
 
-/// Everything, in the order in which it can be applied.
-///
-/// The webhook for quotas will stand after the guards, as soon as the server answers it: a webhook that nobody answers stops
-/// what it is asked about.
+/// Everything, in the order in which it can be applied. The webhook comes last: one that nobody answers stops what it is
+/// asked about.
 fn manifests(plan: &Plan) -> Vec<Manifest> {
     let parts = [
         workload::namespace(plan),
@@ -73,6 +72,7 @@ fn manifests(plan: &Plan) -> Vec<Manifest> {
         guards::manifests(plan),
         workload::manifests(plan),
         registration::manifests(plan),
+        webhook::manifests(plan),
     ];
     parts.into_iter().flatten().collect()
 }

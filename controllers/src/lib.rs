@@ -6,8 +6,8 @@
 use kube::api::{PatchParams, PostParams};
 
 mod announce;
+mod catalog_claim_controller;
 mod catalog_controller;
-mod claim_controller;
 mod conditions;
 mod follow;
 mod garbage_collector;
@@ -19,19 +19,21 @@ mod namespace_controller;
 mod organization_controller;
 mod place;
 mod queue;
+mod quota_controller;
 mod rights;
 mod root_certificate_publisher;
 mod served_kinds;
 mod service_account_controller;
 mod status;
 
+pub use catalog_claim_controller::CatalogClaimController;
 pub use catalog_controller::{Accept, Acceptance, Candidate, CannotTell, CatalogController, Policies};
-pub use claim_controller::ClaimController;
 pub use garbage_collector::GarbageCollector;
 pub use host::{ActAs, Clients};
 pub use leader_election::{LeaderElection, LeaderElectionOptions};
 pub use namespace_controller::NamespaceController;
 pub use organization_controller::OrganizationController;
+pub use quota_controller::QuotaController;
 pub use root_certificate_publisher::RootCertificatePublisher;
 pub use service_account_controller::ServiceAccountController;
 

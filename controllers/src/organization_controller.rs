@@ -148,7 +148,9 @@ impl Shared {
             Work::Group(name) => {
                 let state = self.index().group_state(name);
                 let Some(state) = state else { return Ok(()) };
-                Ok(status::write_group(&self.own, &state, (self.now)()).await?)
+                status::write_group(&self.own, &state, (self.now)()).await?;
+                announce::tell_group(&self.announcer, &state.group, &state.verdict).await;
+                Ok(())
             }
             Work::Binding(place) => self.look_at_binding(place).await,
         }
@@ -170,7 +172,7 @@ impl Shared {
         let CarriedOut { names, trouble } = carried_out;
         if let Some((binding, verdict)) = state.binding.as_ref().zip(trouble.as_ref().or(state.verdict.as_ref())) {
             status::write_binding(&self.own, binding, verdict, names, (self.now)()).await?;
-            announce::tell(&self.announcer, binding, verdict).await;
+            announce::tell_binding(&self.announcer, binding, verdict).await;
         }
         trouble.map_or(Ok(()), |trouble| Err(failed(trouble.message)))
     }

@@ -10,9 +10,11 @@
 //! - a number whose unit has no letter, such as `1000E`, is written with an exponent; upstream loses the unit and writes
 //!   `1`. For the same reason no factor of 1024 is taken out beyond `Ei`.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema as JsonSchemaObject, SchemaGenerator};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -135,6 +137,12 @@ impl Quantity {
     /// How it is written.
     pub fn format(&self) -> QuantityFormat {
         self.format
+    }
+
+    /// The same number, written otherwise.
+    #[must_use]
+    pub fn in_format(&self, format: QuantityFormat) -> Self {
+        Self { format, text: None, ..*self }
     }
 
     /// Whether it is zero.
@@ -299,6 +307,19 @@ impl std::str::FromStr for Quantity {
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         Self::parse(text)
+    }
+}
+
+impl JsonSchema for Quantity {
+    fn schema_name() -> Cow<'static, str> {
+        "Quantity".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> JsonSchemaObject {
+        schemars::json_schema!({
+            "description": "An exact number with a unit, such as 100m, 2, 1.5Gi or 1e3.",
+            "x-kubernetes-int-or-string": true,
+        })
     }
 }
 

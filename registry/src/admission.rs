@@ -55,6 +55,8 @@ pub struct Proposal<'p> {
     pub new: Option<&'p Object>,
     /// How new that has to be which is looked at. What is refused on the ground of something older is asked again.
     pub at: At,
+    /// Whether it is only tried: nothing may come of it.
+    pub dry_run: bool,
 }
 
 /// Why a write did not happen.
@@ -91,6 +93,7 @@ impl Registry {
         own: Txn,
         dry_run: bool,
     ) -> Result<Option<Revision>, Failure> {
+        proposal.dry_run = dry_run;
         // Where the engine must be asked for the newest state, the cached one is tried first.
         proposal.at = if self.cache().known_revision().is_some() { At::Latest } else { At::Any };
         let mut turn: Option<Turn<'_>> = None;

@@ -71,7 +71,8 @@ impl Registry {
         }
         self.prepare(ctx, kind, &mut object, None).await?;
         if let Err(invalid) = kind.validate(&object) {
-            let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest };
+            let proposal =
+                Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest, dry_run: false };
             return Err(self.refusal(ctx, &proposal, invalid).await);
         }
         if version_set {
@@ -82,7 +83,8 @@ impl Registry {
         let warnings = kind.kind().rules().warnings(&object, None);
         let stored = to_stored(kind, &object)?;
         let written = |revision| Ok(Written { object: to_served(kind, &name, &stored, revision)?, warnings });
-        let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest };
+        let proposal =
+            Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest, dry_run: false };
         let own = Txn::new().create(key.clone(), stored.clone());
         match self.commit_admitted(ctx, proposal, &key, own, dry_run).await {
             Ok(None) => {

@@ -115,7 +115,8 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<Deleted, Failure> {
         let (key, seen) = (current.cached.key(), current.cached.revision());
-        let proposal = Proposal { kind, part: Part::Main, old: Some(&current.object), new: None, at: At::Latest };
+        let proposal =
+            Proposal { kind, part: Part::Main, old: Some(&current.object), new: None, at: At::Latest, dry_run: false };
         let own = Txn::new().delete(key.clone(), seen);
         let revision = self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?.unwrap_or(seen);
         if kind.kind().tells_deleted() {
@@ -137,7 +138,7 @@ impl Registry {
         let (key, seen) = (current.cached.key(), current.cached.revision());
         let stored = to_stored(kind, marked).map_err(Failure::Refused)?;
         let old = Some(&current.object);
-        let proposal = Proposal { kind, part: Part::Main, old, new: Some(marked), at: At::Latest };
+        let proposal = Proposal { kind, part: Part::Main, old, new: Some(marked), at: At::Latest, dry_run: false };
         let own = Txn::new().update(key.clone(), stored.clone(), seen);
         let revision = self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?.unwrap_or(seen);
         let waiting = to_served(kind, key.name(), &stored, Some(revision.get()));

@@ -3,14 +3,17 @@
 mod group;
 mod host;
 mod local_resource_catalog;
+mod local_resource_quota_allocation;
 mod name;
 mod org_group;
 mod org_role_binding;
 mod organization;
 mod people;
+mod quota_review;
 mod resource_catalog;
 mod resource_catalog_claim;
 mod resource_catalog_entry;
+mod resource_quota_allocation;
 mod review;
 mod roles;
 mod shown;
@@ -41,6 +44,9 @@ pub fn all() -> Result<Vec<Kind>, KindError> {
         resource_catalog_entry::kind(),
         resource_catalog_claim::kind(),
         local_resource_catalog::kind(),
+        resource_quota_allocation::kind(),
+        local_resource_quota_allocation::kind(),
+        quota_review::kind(),
     ]
     .into_iter()
     .collect()

@@ -5,6 +5,7 @@
 
 mod accept;
 mod admission;
+mod allocations;
 mod authorization;
 mod catalogs;
 mod context;
@@ -39,6 +40,7 @@ mod write;
 
 pub use accept::Accepted;
 pub use admission::{Admission, Proposal};
+pub use allocations::{Allocations, Denial, Labels as NamespaceLabels, Project, ProjectQuotas, QuotaChange};
 pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,
@@ -64,6 +66,6 @@ pub use served_kinds::ServedKinds;
 pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Page, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};
-pub use virtual_kind::{Made, Virtual, VirtualCall, VirtualVerb};
+pub use virtual_kind::{FromStored, Made, MadeList, MadeWatch, Virtual, VirtualCall, VirtualVerb};
 pub use watch::{ObjectWatch, WatchBatch, WatchEvent, WatchFrom};
 pub use write::{Tracking, WriteOptions, Written};

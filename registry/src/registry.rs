@@ -11,7 +11,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::allocations::{AllocationRules, Allocations};
 use crate::definitions;
+use crate::error::Result;
 use crate::extract::Extract;
 use crate::kind::Kind;
 use crate::organizations::Projects;
@@ -29,6 +31,8 @@ pub struct Registry {
     admissions: Vec<Box<dyn Admission>>,
     /// Who knows whose projects are, if the namespaces are not among the kinds.
     projects: Option<Box<dyn Projects>>,
+    /// Who holds ResourceQuotas to the quota allocations, if anyone does.
+    allocations: Option<Arc<Allocations>>,
     /// Of some kinds, how far someone has come who follows them.
     followers: Mutex<Vec<(GroupKind, watch::Receiver<u64>)>>,
     /// When those end who keep something up to date with what is stored.
@@ -55,6 +59,7 @@ impl Registry {
             extract,
             admissions,
             projects: None,
+            allocations: None,
             followers: Mutex::default(),
             end: CancellationToken::new(),
             turns: Turns::default(),
@@ -76,6 +81,13 @@ impl Registry {
         self
     }
 
+    /// The same, where these hold ResourceQuotas to the quota allocations there are. Whatever else can refuse a write is to
+    /// be added before.
+    pub fn with_allocations(mut self, allocations: &Arc<Allocations>) -> Result<Self> {
+        self.allocations = Some(allocations.clone());
+        Ok(self.with_admission(AllocationRules::new(allocations.clone())?))
+    }
+
     /// The same, until then: those who keep something up to date with what is stored hold it, and end with `end`.
     #[must_use]
     pub fn until(mut self, end: CancellationToken) -> Self {
@@ -86,6 +98,10 @@ impl Registry {
     /// Runs something beside requests that holds what is stored, until nobody needs it any more.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(self.end.clone().run_until_cancelled_owned(task));
+    }
+
+    pub(crate) fn allocations(&self) -> Option<&Allocations> {
+        self.allocations.as_deref()
     }
 
     pub(crate) fn projects(&self) -> Option<&dyn Projects> {

@@ -78,6 +78,15 @@ pub trait Subresource: Send + Sync + 'static {
     }
 }
 
+/// Which part is meant of what is too much for one answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page<'c> {
+    /// Not more than so much.
+    pub limit: Option<NonZeroUsize>,
+    /// Behind this, which an earlier answer ended with.
+    pub after: Option<&'c str>,
+}
+
 /// Which subresource of which object is meant, and by whom.
 #[derive(Clone, Copy)]
 pub struct SubresourceCall<'c> {
@@ -93,15 +102,6 @@ pub struct SubresourceCall<'c> {
     pub name: &'c str,
     /// Which part of it is asked for, of what can be read part by part.
     pub page: Page<'c>,
-}
-
-/// A part of something long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Page<'p> {
-    /// Not more than so many.
-    pub limit: Option<NonZeroUsize>,
-    /// Behind this: what an earlier part ended with.
-    pub after: Option<&'p str>,
 }
 
 /// What came with the request.

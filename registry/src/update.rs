@@ -163,7 +163,8 @@ impl Registry {
         update: Update<'_>,
     ) -> Result<Encoded, Failure> {
         let (key, seen) = (current.cached.key(), current.cached.revision());
-        let proposal = |new| Proposal { kind, part: update.part, old: Some(&current.object), new, at: At::Latest };
+        let proposal =
+            |new| Proposal { kind, part: update.part, old: Some(&current.object), new, at: At::Latest, dry_run: false };
         match plan {
             Plan::Keep => current.encoded(kind).map_err(Failure::Refused),
             Plan::Store(new, stored) => {

@@ -1,15 +1,24 @@
 //! Kinds whose objects are made when they are asked for, and never stored: reviews, and views of what others store.
 
+mod watch;
+
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use bailiwick_machinery::{Object, Scope};
+use bailiwick_machinery::{GroupVersionKind, Object, Scope};
+use bailiwick_storage::cache::Snapshot;
+use bailiwick_storage::{At, Prefix};
 
 use crate::accept::Accepted;
 use crate::context::Ctx;
 use crate::error::{Error, Result};
+use crate::read::{failed, not_found};
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
 use crate::update::Part;
 use crate::write::WriteOptions;
+
+pub use watch::MadeWatch;
 
 /// What can be done with a kind whose objects are made when they are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +29,8 @@ pub enum VirtualVerb {
     Get,
     /// Read many.
     List,
+    /// Follow them, in one namespace. Only what is made of what is stored can be followed.
+    Watch,
 }
 
 /// Makes the objects of a kind. What is not among its verbs is refused before anyone is asked.
@@ -27,6 +38,11 @@ pub enum VirtualVerb {
 pub trait Virtual: Send + Sync + 'static {
     /// What can be done, in order.
     fn verbs(&self) -> &'static [VirtualVerb];
+
+    /// What it says that it is that is sent and answered, if that is no kind of ours.
+    fn foreign(&self) -> Option<GroupVersionKind> {
+        None
+    }
 
     /// Makes an answer of what was sent.
     async fn create(&self, call: VirtualCall<'_>, _sent: Object) -> Result<Object> {
@@ -42,6 +58,31 @@ pub trait Virtual: Send + Sync + 'static {
     async fn list(&self, call: VirtualCall<'_>) -> Result<Vec<Object>> {
         Err(call.not_supported("list"))
     }
+
+    /// Who makes them of what is stored, if they are made of nothing else. It is then asked instead of [`Virtual::get`] and
+    /// [`Virtual::list`].
+    fn from_stored(&self) -> Option<&dyn FromStored> {
+        None
+    }
+}
+
+/// Makes objects of what is stored in one state, and of nothing else: so they can be followed.
+pub trait FromStored: Send + Sync {
+    /// Where that lies of which they are made.
+    fn made_of(&self) -> Result<Prefix>;
+
+    /// The objects in a state, of the namespace if one is named, in the order of namespaces and names. Each says in which
+    /// revision it became what it is.
+    fn objects(&self, state: &Snapshot, namespace: &str) -> Result<Vec<Object>>;
+}
+
+/// Objects that were made together.
+#[derive(Clone, Debug)]
+pub struct MadeList {
+    /// The objects.
+    pub objects: Vec<Object>,
+    /// The revision in which they are so, if they are made of what is stored.
+    pub revision: Option<u64>,
 }
 
 /// What is asked for, and by whom.
@@ -66,6 +107,15 @@ pub struct Made {
     pub warnings: Vec<String>,
 }
 
+// === impl Registry ===
+
+impl Registry {
+    /// What objects are made of.
+    async fn made_state(&self, kind: &ServedKind, at: At) -> Result<Arc<Snapshot>> {
+        self.cache().snapshot(at).await.map_err(|error| failed("get", kind, error))
+    }
+}
+
 // === impl VirtualVerb ===
 
 impl VirtualVerb {
@@ -75,6 +125,7 @@ impl VirtualVerb {
             Self::Create => "create",
             Self::Get => "get",
             Self::List => "list",
+            Self::Watch => "watch",
         }
     }
 }
@@ -95,13 +146,24 @@ impl VirtualCall<'_> {
 
     /// Reads one.
     pub async fn get(self, maker: &dyn Virtual, name: &str) -> Result<Object> {
-        Ok(self.completed(maker.get(self, name).await?))
+        let Some(made) = maker.from_stored() else { return Ok(self.completed(maker.get(self, name).await?)) };
+        let state = self.registry.made_state(self.kind, At::Latest).await?;
+        let mut found = made.objects(&state, self.namespace)?.into_iter();
+        let found = found.find(|object| object.metadata().name() == name);
+        found.map(|object| self.completed(object)).ok_or_else(|| not_found(self.kind, name))
     }
 
     /// Reads many.
-    pub async fn list(self, maker: &dyn Virtual) -> Result<Vec<Object>> {
-        let objects = maker.list(self).await?;
-        Ok(objects.into_iter().map(|object| self.completed(object)).collect())
+    pub async fn list(self, maker: &dyn Virtual) -> Result<MadeList> {
+        let (objects, revision) = match maker.from_stored() {
+            None => (maker.list(self).await?, None),
+            Some(made) => {
+                let state = self.registry.made_state(self.kind, At::Latest).await?;
+                (made.objects(&state, self.namespace)?, Some(state.revision().get()))
+            }
+        };
+        let objects = objects.into_iter().map(|object| self.completed(object)).collect();
+        Ok(MadeList { objects, revision })
     }
 
     /// With what it is, and all that its Go type always has.

@@ -16,7 +16,7 @@ use bailiwick_machinery::media::MediaType;
 use bailiwick_machinery::table::Headers;
 use bailiwick_machinery::watch::{EventType, JSON_TAIL};
 use bailiwick_machinery::{FieldSelector, Object, Status};
-use bailiwick_registry::{Encoded, Error, ObjectWatch, Selection, ServedKind, WatchBatch, WatchFrom};
+use bailiwick_registry::{Encoded, Error, Selection, ServedKind, WatchBatch, WatchFrom};
 use bailiwick_storage as storage;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -25,6 +25,7 @@ use serde_json::{Map, json};
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::followed::Followed;
 use super::get::at;
 use super::{Answer, Call, refuse};
 use crate::body::Body;
@@ -56,7 +57,7 @@ pub(crate) struct Watches {
 
 /// A stream of events.
 struct Stream {
-    watch: ObjectWatch,
+    watch: Followed,
     encoder: Encoder,
     phase: Phase,
     bookmarks: Bookmarks,
@@ -121,7 +122,7 @@ impl Call<'_> {
         let metrics = self.watches.metrics.watch(kind);
         let encoder = Encoder { form, kind: kind.clone(), headers: Headers::Shown, metrics };
         let content_type = encoder.content_type();
-        let body = match self.registry.watch(kind, self.namespace(), selection, from).await {
+        let body = match Followed::begin(self.registry, kind, self.namespace(), selection, from).await {
             // A client that cannot begin here learns it as it would have later.
             Err(error @ Error::Storage { .. }) => Body::from(encoder.failure(&refuse(error))),
             Err(error) => return Err(refuse(error)),
@@ -151,7 +152,7 @@ impl Call<'_> {
 // === impl Watches ===
 
 impl Watches {
-    fn stream(&self, watch: ObjectWatch, encoder: Encoder, options: &WatchOptions, end_marker: bool) -> Stream {
+    fn stream(&self, watch: Followed, encoder: Encoder, options: &WatchOptions, end_marker: bool) -> Stream {
         let now = Instant::now();
         let deadline = now + options.timeout.unwrap_or_else(|| self.duration());
         let mut stream = Stream {

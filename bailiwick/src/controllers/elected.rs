@@ -7,7 +7,8 @@ use std::time::Duration;
 use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
-    CatalogController, ClaimController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
+    CatalogClaimController, CatalogController, Clients, LeaderElection, LeaderElectionOptions, OrganizationController,
+    QuotaController,
 };
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -56,13 +57,15 @@ fn home(user: &str) -> Option<&str> {
 async fn lead(server: Arc<Server>, cluster: Client, account: User, flags: HostFlags) {
     let own = Client::new(InProcess::new(server, account.clone()), "default");
     let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
-    let organizations = OrganizationController::new(own, cluster, now).with_role_bindings(account.name);
+    let organizations = OrganizationController::new(own.clone(), cluster.clone(), now).with_role_bindings(account.name);
     let catalogs = CatalogController::new(acting.clone(), now);
-    let claims = ClaimController::new(acting, now);
+    let claims = CatalogClaimController::new(acting, now);
+    let quotas = QuotaController::new(own, cluster);
     tokio::join!(
         when(flags.runs(ControllerName::Organization), organizations.run()),
         when(flags.runs(ControllerName::Catalog), catalogs.run()),
         when(flags.runs(ControllerName::CatalogClaim), claims.run()),
+        when(flags.runs(ControllerName::Quota), quotas.run()),
     );
 }
 

@@ -11,8 +11,8 @@ use super::duration;
 pub(crate) struct HostFlags {
     /// Which controllers run, with commas between them: * is all, a name is that one, and a name with a - before it is all
     /// but that one. They are garbage-collector-controller, namespace-controller, serviceaccount-controller,
-    /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller and
-    /// catalog-claim-controller, which alone run behind a cluster, too.
+    /// root-ca-certificate-publisher-controller; and organization-controller, catalog-controller, catalog-claim-controller and
+    /// quota-controller, which alone run behind a cluster, too.
     #[arg(long, env = "BAILIWICK_CONTROLLERS", value_name = "NAMES", value_delimiter = ',', default_value = "*", value_parser = controller)]
     pub(crate) controllers: Vec<String>,
     /// How long events are kept after they were last written.
@@ -30,6 +30,7 @@ pub(crate) enum ControllerName {
     Organization,
     Catalog,
     CatalogClaim,
+    Quota,
 }
 
 // === impl HostFlags ===
@@ -51,7 +52,7 @@ impl HostFlags {
 // === impl ControllerName ===
 
 impl ControllerName {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::GarbageCollector,
         Self::Namespace,
         Self::ServiceAccount,
@@ -59,9 +60,10 @@ impl ControllerName {
         Self::Organization,
         Self::Catalog,
         Self::CatalogClaim,
+        Self::Quota,
     ];
 
-    const BEHIND_A_CLUSTER: [Self; 3] = [Self::Organization, Self::Catalog, Self::CatalogClaim];
+    const BEHIND_A_CLUSTER: [Self; 4] = [Self::Organization, Self::Catalog, Self::CatalogClaim, Self::Quota];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -72,6 +74,7 @@ impl ControllerName {
             Self::Organization => "organization-controller",
             Self::Catalog => "catalog-controller",
             Self::CatalogClaim => "catalog-claim-controller",
+            Self::Quota => "quota-controller",
         }
     }
 }

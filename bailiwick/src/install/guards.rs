@@ -1,7 +1,7 @@
 //! Rules that kube-apiserver enforces by itself, so that no outage of ours blocks or opens anything.
 //!
 //! Two are for everyone: who may say to whom a namespace belongs, and that nobody binds roles to the groups that organizations
-//! form. Two are for our own service account, whose rights could otherwise be turned into all rights by whoever takes it over.
+//! form. Three are for our own service account, whose rights could otherwise be turned into all rights by whoever takes it over.
 
 use bailiwick_api::{DEFINITION_UID_ANNOTATION, DERIVED_LABEL, OWNER_LABEL, Owner};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ struct Guard {
 
 /// The policies and what puts them into force.
 pub(super) fn manifests(plan: &Plan) -> Vec<Manifest> {
-    let guards = [project_owner(), org_subjects(), own_role_bindings(plan), own_definitions(plan)];
+    let guards = [project_owner(), org_subjects(), own_role_bindings(plan), own_definitions(plan), own_quotas(plan)];
     guards.into_iter().flat_map(Guard::manifests).collect()
 }
 
@@ -175,6 +175,27 @@ fn own_definitions(plan: &Plan) -> Guard {
                            request.operation == 'DELETE' ? variables.before != '' : \
                            variables.before != '' && variables.before == variables.after",
             "message": format!("Bailiwick touches only CustomResourceDefinitions that it made, by their annotation {DEFINITION_UID_ANNOTATION}"),
+            "reason": "Forbidden",
+        }]),
+    }
+}
+
+fn own_quotas(plan: &Plan) -> Guard {
+    Guard {
+        name: "own-quotas.bailiwick.dev",
+        why: "Bailiwick itself makes only the ResourceQuota \"default\" of a project.",
+        only_for: Some(plan.user()),
+        rule: json!({
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "operations": ["CREATE", "UPDATE", "DELETE"],
+            "resources": ["resourcequotas"],
+        }),
+        variables: json!([]),
+        validations: json!([{
+            "expression": "request.operation == 'CREATE' && object.metadata.name == 'default' && \
+                           !request.namespace.startsWith('kube-')",
+            "message": "Bailiwick makes only the ResourceQuota \"default\" of a project",
             "reason": "Forbidden",
         }]),
     }

@@ -62,6 +62,7 @@ fn everywhere(plan: &Plan) -> [Manifest; 2] {
     });
     rights.extend(for_organizations());
     rights.extend(for_catalogs());
+    rights.extend(for_quotas());
     if plan.makes_certificates() {
         let names = api_service_names(&plan.kinds);
         rights.push(Right {
@@ -156,6 +157,28 @@ fn for_catalogs() -> [Right; 4] {
         Right {
             why: "serviceaccounts: it is acted as those only that are still the ones that were named",
             rule: json!({"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["get", "list", "watch"]}),
+        },
+    ]
+}
+
+/// What projects have is compared with what was allotted to them.
+fn for_quotas() -> [Right; 3] {
+    [
+        Right {
+            why: "resourcequotas: they are counted against quota allocations",
+            rule: json!({"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list", "watch"]}),
+        },
+        Right {
+            why: "resourcequotas: a project that nothing limits gets one, if its allocation says so; a policy allows no other",
+            rule: json!({"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["create"]}),
+        },
+        Right {
+            why: "quota allocations: it is followed which ones say so",
+            rule: json!({
+                "apiGroups": ["quota.bailiwick.dev"],
+                "resources": ["resourcequotaallocations"],
+                "verbs": ["list", "watch"],
+            }),
         },
     ]
 }

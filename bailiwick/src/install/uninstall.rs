@@ -16,9 +16,10 @@ use super::names::{ACT_AS, MANAGED_BY};
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const ADMISSION: &str = "admissionregistration.k8s.io/v1";
 
-/// The kinds of what is installed, in the order in which it goes. Registrations first: from then on nobody is sent to a
-/// server that is not there. The guards go after what they guard against.
-pub(super) const KINDS: [(&str, &str); 12] = [
+/// The kinds of what is installed, in the order in which it goes. What asks the servers goes before them: from then on nobody
+/// waits for a server that is not there. The guards go after what they guard against.
+pub(super) const KINDS: [(&str, &str); 13] = [
+    (ADMISSION, "ValidatingWebhookConfiguration"),
     ("apiregistration.k8s.io/v1", "APIService"),
     ("policy/v1", "PodDisruptionBudget"),
     ("v1", "Service"),

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use bailiwick_apiserver::{
-    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterRoles, Endpoints, Health,
-    HostApi, WebhookCallers,
+    AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterQuotas, ClusterRoles,
+    Endpoints, Health, HostApi, WebhookCallers,
 };
 use bailiwick_registry::{
-    AuthorizerChain, CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules, ProjectAccess, Registry,
-    RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
+    Allocations, AuthorizerChain, CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules,
+    ProjectAccess, Registry, RemoteNamespaceLifecycle, follow_bindings, follow_organizations, kinds,
 };
 
 use super::{Aggregated, Api, chain};
@@ -42,15 +42,23 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let registry = registry.until(parts.closing.clone()).with_projects(namespaces.clone()).with_admission(rules);
     let registry = registry.with_admission(CatalogRules { exposure, host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
-    let registry = Arc::new(registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone())));
+    let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
+    let (quotas, following) = ClusterQuotas::new(cluster.own.clone());
+    tokio::spawn(following);
+    let allocations = Allocations::new(authorizer.clone(), Some(Arc::new(quotas.clone())));
+    let registry = Arc::new(registry.with_allocations(&allocations).map_err(HandlerError::Furnish)?);
+    allocations.open(&registry).map_err(HandlerError::Furnish)?;
+    registry.spawn(allocations.keep(registry.clone()));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     let access = Arc::new(ProjectAccess::new(directory.clone(), roles.policy(), Arc::new(namespaces.clone())));
     follow_bindings(&registry, &access).await.map_err(HandlerError::Furnish)?;
     let (learning, own) = (access.clone(), cluster.own.clone());
     tokio::spawn(async move { learning.set_account(account(&own).await) });
     believe(parts, aggregated).await;
-    let health =
-        Health::new().with("informer-sync", Endpoints::Ready, namespaces).with("roles-sync", Endpoints::Ready, roles);
+    let health = Health::new()
+        .with("informer-sync", Endpoints::Ready, namespaces)
+        .with("quotas-sync", Endpoints::Ready, quotas)
+        .with("roles-sync", Endpoints::Ready, roles);
     Ok(Api {
         registry,
         authorizer,

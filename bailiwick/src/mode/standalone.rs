@@ -6,7 +6,7 @@ use bailiwick_apiserver::{Health, HostApi};
 use bailiwick_registry::kinds::{self, QuotaEnforcement, Reviewers, TokenIssuer, keep_quota_status};
 use bailiwick_registry::rbac::{LivePolicy, NoEscalation, Rbac, bootstrap, follow};
 use bailiwick_registry::{
-    CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules, Registry, definitions,
+    Allocations, CatalogRules, Directory, Exposure, GroupsCount, Host, OrganizationRules, Registry, definitions,
     follow_organizations, follow_projects,
 };
 
@@ -34,6 +34,7 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let ours = kinds::with_exposure(kinds::all()?, &exposure);
     let kinds = ours.into_iter().chain(host).chain(kinds::reviews(&reviewers)?).collect();
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
+    let allocations = Allocations::new(authorizer.clone(), None);
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
@@ -44,8 +45,12 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
             .with_admission(guard)
             .with_admission(rules)
             .with_admission(CatalogRules { exposure, host: host_api })
-            .with_admission(QuotaEnforcement::new()?),
+            .with_admission(QuotaEnforcement::new()?)
+            .with_allocations(&allocations)
+            .map_err(HandlerError::Furnish)?,
     );
+    allocations.open(&registry).map_err(HandlerError::Furnish)?;
+    registry.spawn(allocations.keep(registry.clone()));
     accounts.tokens.look_in(&registry);
     definitions::follow(&registry).await.map_err(HandlerError::Furnish)?;
     follow(&registry, &roles).await.map_err(HandlerError::Furnish)?;

@@ -16,6 +16,7 @@ mod printed;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;
+mod quotas;
 mod rights;
 mod webhook;
 mod world;

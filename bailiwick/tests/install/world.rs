@@ -102,7 +102,9 @@ impl World {
         }
         command.arg(format!("--kubeconfig={}", self.kubeconfig.display()));
         command.arg(format!("--etcd-servers={}", self.cluster.etcd().endpoints().join(",")));
-        command.arg(format!("--secure-port={}", self.port.number()));
+        if !arguments.iter().any(|argument| argument.starts_with("--secure-port=")) {
+            command.arg(format!("--secure-port={}", self.port.number()));
+        }
         command.args([
             "--authorization-webhook-cache-authorized-ttl=1s",
             "--authorization-webhook-cache-unauthorized-ttl=1s",

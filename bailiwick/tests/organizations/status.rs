@@ -55,6 +55,13 @@ async fn a_group_says_who_has_nothing_by_it(site: Site) {
     assert_eq!(group["status"]["nonMembers"], json!(["carol"]));
     let message = group["status"]["conditions"][0]["message"].as_str().unwrap();
     assert!(message.contains("\"Acme\"") && message.contains("carol") && message.contains("remove them"), "{message}");
+    // Its name is none that an event can have.
+    eventually("an event tells of it", async || {
+        let list = root.get("/apis/events.k8s.io/v1/namespaces/default/events").await.expect(200);
+        let is_it = |event: &Value| event["reason"] == "NonMembers" && event["regarding"]["name"] == "Acme:dev";
+        list["items"].as_array().unwrap().iter().any(is_it)
+    })
+    .await;
     root.merge(&format!("{API}/organizations/Acme"), &json!({ "memberUsers": ["carol"] })).await.expect(200);
     let began = Instant::now();
     while root.get(GROUP).await.expect(200)["status"]["nonMembers"] != json!(["bob"]) {

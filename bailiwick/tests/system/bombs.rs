@@ -1,4 +1,4 @@
-//! Requests that are made to hurt: each must be answered as it should, soon, by a server that lives on and has not grown.
+//! S-19: requests that are made to hurt. Each must be answered as it should, soon, by a server that lives on and has not grown.
 
 mod bodies;
 mod floods;

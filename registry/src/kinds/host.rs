@@ -28,6 +28,7 @@ pub use event_expiry::expire_events;
 pub use namespace_lifecycle::NamespaceLifecycle;
 pub(crate) use namespace_lifecycle::terminating;
 pub use resource_quota::{QuotaEnforcement, keep_quota_status};
+pub(super) use resource_quota::{check_amounts as check_quota_amounts, check_scopes as check_quota_scopes};
 pub use system_namespaces::{keep_system_namespaces, make_system_namespaces};
 
 pub(super) fn all() -> Result<Vec<Kind>, KindError> {
@@ -83,7 +84,7 @@ fn texts<'o>(object: &'o Object, path: &str) -> Vec<&'o str> {
 }
 
 /// The names and values of the map at a path.
-fn entries<'o>(object: &'o Object, path: &str) -> impl Iterator<Item = (&'o str, &'o Value)> {
+fn entries<'o>(object: &'o Object, path: &str) -> impl Iterator<Item = (&'o str, &'o Value)> + use<'o> {
     let entries = at(object, path).and_then(Value::as_object);
     entries.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
 }

@@ -5,15 +5,19 @@
 
 use std::collections::BTreeMap;
 
+use bailiwick_api::quota::PROJECT_OWNER_QUOTAS;
 use bailiwick_machinery::Scope;
-use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole, PolicyRule};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
+use crate::allocations;
 use crate::kind::Kind;
 use crate::organizations;
 use crate::virtual_kind::VirtualVerb;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
+/// The label of roles that the role of project owners consists of.
+const TO_PROJECT_OWNER: &str = "bailiwick.dev/aggregate-to-project-owner";
 const ALL: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /// A role that goes with our kinds.
@@ -65,7 +69,48 @@ pub fn roles<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Vec<KindRole> {
     if kinds.iter().any(|kind| kind.names().plural == "organizations") {
         roles.push(organization_administrators());
     }
+    if kinds.iter().any(|kind| kind.names().plural == allocations::PLURAL) {
+        roles.extend([project_owner(), project_owner_quotas()]);
+    }
     roles
+}
+
+/// What those may do in a namespace who own the project: what its administrators may, and divide what was allotted to them.
+fn project_owner() -> KindRole {
+    let selects = |label: &str| LabelSelector {
+        match_labels: Some(BTreeMap::from([(label.to_owned(), "true".to_owned())])),
+        ..LabelSelector::default()
+    };
+    let selectors = vec![selects("rbac.authorization.k8s.io/aggregate-to-admin"), selects(TO_PROJECT_OWNER)];
+    let aggregation_rule = Some(AggregationRule { cluster_role_selectors: Some(selectors) });
+    KindRole {
+        why: "What those may do in a namespace who own the project: all that its administrators may, and change some of its ResourceQuotas.",
+        role: ClusterRole { aggregation_rule, ..role("project-owner", &[], Vec::new()) },
+        bound_to: None,
+    }
+}
+
+/// The ResourceQuotas that owners of a project may change. They can neither make nor remove any, nor change others: by those a
+/// cluster administrator can hold a project down.
+fn project_owner_quotas() -> KindRole {
+    let rule = |group: &str, resource: &str, names: Option<Vec<String>>, verbs: &[&str]| PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(owned(&[resource])),
+        resource_names: names,
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    };
+    let rules = vec![
+        rule("", "resourcequotas", Some(owned(&PROJECT_OWNER_QUOTAS)), &["get", "patch", "update"]),
+        rule(allocations::GROUP, "localresourcequotaallocations", None, &READ),
+    ];
+    let mut role = role("bailiwick:project-owner-quotas", &[], rules);
+    role.metadata.labels = Some(BTreeMap::from([(TO_PROJECT_OWNER.to_owned(), "true".to_owned())]));
+    KindRole {
+        why: "The ResourceQuotas that owners of a project may change, by their names. They can make and remove none.",
+        role,
+        bound_to: None,
+    }
 }
 
 /// What everyone who is known may do with the organizations that they administer: the server narrows it to these, so that
@@ -137,6 +182,7 @@ fn offers(kind: &Kind, verb: &str) -> bool {
         VirtualVerb::Create => verb == "create",
         VirtualVerb::Get => verb == "get",
         VirtualVerb::List => verb == "list",
+        VirtualVerb::Watch => verb == "watch",
     })
 }
 

@@ -95,6 +95,15 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             ],
         ),
         (
+            "quota-controller",
+            vec![
+                rule(&["list", "watch"], &[""], &["namespaces", "resourcequotas"]),
+                rule(&["create"], &[""], &["resourcequotas"]),
+                rule(&["list", "watch"], &["quota.bailiwick.dev"], &["resourcequotaallocations"]),
+                events(),
+            ],
+        ),
+        (
             "organization-controller",
             vec![
                 rule(&["list", "watch"], &[""], &["namespaces"]),

@@ -57,7 +57,8 @@ async fn count(world: &World) -> usize {
     Cap { store: world.store.clone() }.counted(&row("a")).await.0
 }
 
-/// However many write at once, a cap over objects is reached and never passed, and what goes makes room.
+/// S-17: however many write at once, a cap over objects is reached and never passed, and what goes makes room. Whoever lost a
+/// race is judged again, by what the winner left.
 #[tokio::test]
 async fn a_rule_over_objects_holds_whatever_happens_at_once() {
     let world = capped().await;

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::Inner;
 use super::core::Reached;
 use super::ring::{ObjectEvent, Step};
+use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::key::Prefix;
 use crate::revision::Revision;
@@ -81,6 +82,11 @@ impl Watcher {
                 self.news.as_mut().ok_or(Error::Closed)?.changed().await.map_err(|_| Error::Closed)?;
             }
         }
+    }
+
+    /// The state in which everything has happened that was delivered; perhaps a later one.
+    pub async fn state(&self) -> Result<Arc<Snapshot>> {
+        self.cache.reach(self.position).await
     }
 
     /// Asks for a delivery soon, also if nothing happens.

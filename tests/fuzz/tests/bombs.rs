@@ -1,4 +1,4 @@
-//! Small inputs that would be large values, and other inputs that are there to hurt: each has an answer of its class,
+//! S-19: small inputs that would be large values, and other inputs that are there to hurt: each has an answer of its class,
 //! within a second and without much memory.
 //!
 //! The allocator counts, so one input runs at a time.

@@ -32,7 +32,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: reader}
 rules:
-- {apiGroups: [catalog.bailiwick.dev, wardle.example.com], resources: [resourcecatalogclaims, flunders], verbs: [get, list]}
+- {apiGroups: [catalog.bailiwick.dev, wardle.example.com], resources: [resourcecatalogentries, flunders], verbs: [get, list]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -40,7 +40,7 @@ metadata: {name: reader}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
 ";
-const CLAIM: &str = "{apiVersion: catalog.bailiwick.dev/v1alpha1, kind: ResourceCatalogClaim, metadata: {name: a, namespace: default}, spec: {catalogName: c, resourceCatalogEntry: {namespace: shop, name: a}}}";
+const ENTRY: &str = "{apiVersion: catalog.bailiwick.dev/v1alpha1, kind: ResourceCatalogEntry, metadata: {name: a, namespace: default}, spec: {extension: {apiVersion: bench.example.com/v1, kind: Database}}}";
 const FLUNDER: &str =
     "{apiVersion: wardle.example.com/v1alpha1, kind: Flunder, metadata: {name: a, namespace: default}}";
 
@@ -53,18 +53,18 @@ async fn main() -> Result<(), Failure> {
     cluster.register_api_service(SampleApiserver::GROUP, SampleApiserver::VERSION, sample.port(), sample.ca()).await?;
     let ours = Ours::start(&program, &cluster).await?;
     cluster.register_api_service("catalog.bailiwick.dev", "v1alpha1", ours.port(), ours.ca()).await?;
-    cluster.admin().apply(CLAIM).await?;
+    cluster.admin().apply(ENTRY).await?;
     cluster.admin().apply(FLUNDER).await?;
 
     let user = cluster.tls().user(USER, &[])?;
     let host = cluster.server().trim_start_matches("https://");
-    let claim = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogclaims/a";
+    let entry = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogentries/a";
     let flunder = "/apis/wardle.example.com/v1alpha1/namespaces/default/flunders/a";
     let cluster_ca = cluster.tls().ca.text();
     let local = |port: u16| format!("127.0.0.1:{port}");
     let mut routes = [
-        Route::open("Bailiwick, directly", &local(ours.port()), ours.ca(), &user, claim).await?,
-        Route::open("Bailiwick, through kube-apiserver", host, cluster_ca, &user, claim).await?,
+        Route::open("Bailiwick, directly", &local(ours.port()), ours.ca(), &user, entry).await?,
+        Route::open("Bailiwick, through kube-apiserver", host, cluster_ca, &user, entry).await?,
         Route::open("sample-apiserver, directly", &local(sample.port()), sample.ca(), &user, flunder).await?,
         Route::open("sample-apiserver, through kube-apiserver", host, cluster_ca, &user, flunder).await?,
     ];

@@ -38,7 +38,7 @@ const ROUNDS: usize = 5;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const DEFINITIONS_PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const NATIVE: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogclaims";
+const NATIVE: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogentries";
 const CUSTOM: &str = "/apis/bench.example.com/v1/namespaces/default/claims";
 
 #[tokio::main]
@@ -115,7 +115,8 @@ async fn many(server: &Server) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations on a custom resource beside those on a native kind that has the same fields.
+/// Operations on a custom resource beside those on a native kind that has the same fields; of those, the server tells more in
+/// their status.
 async fn operations(server: &Server) -> Result<(), Error> {
     let mut client = connect(server).await?;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
@@ -183,29 +184,24 @@ fn post(server: &Server, path: &str, object: &Value) -> Request<Full<Bytes>> {
 
 fn claim(path: &str, name: &str) -> Value {
     let (api_version, kind) = match path {
-        NATIVE => ("catalog.bailiwick.dev/v1alpha1", "ResourceCatalogClaim"),
+        NATIVE => ("catalog.bailiwick.dev/v1alpha1", "ResourceCatalogEntry"),
         _ => ("bench.example.com/v1", "Claim"),
     };
     json!({
         "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
         "spec": {
-            "catalogName": "team-catalog",
-            "resourceCatalogEntry": {"namespace": "entries", "name": "database"},
-            "deletionPolicy": "Delete",
+            "description": "team-catalog",
+            "extension": {"apiVersion": "bench.example.com/v1", "kind": "Database", "name": "database"},
         },
     })
 }
 
-/// A definition of a middling size: the fields of a claim, a status, columns, and some fields that only take room.
+/// A definition of a middling size: the fields of an entry, a status, columns, and some fields that only take room.
 fn definition(group: &str, plural: &str, kind: &str) -> Value {
     let text = |about: &str| json!({"type": "string", "description": format!("{about}, as it is known to everyone.")});
     let mut spec = json!({
-        "catalogName": text("Where it is from"),
-        "resourceCatalogEntry": {
-            "type": "object", "required": ["namespace", "name"],
-            "properties": {"namespace": text("Whose it is"), "name": text("What it is")},
-        },
-        "deletionPolicy": {"type": "string", "enum": ["Delete", "Retain"], "description": "What stays of it."},
+        "description": text("What it provides"),
+        "extension": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
     });
     for number in 0..30 {
         spec[format!("part{number}")] = json!({
@@ -223,9 +219,9 @@ fn definition(group: &str, plural: &str, kind: &str) -> Value {
             "group": group, "scope": "Namespaced", "names": {"plural": plural, "kind": kind},
             "versions": [{
                 "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                "additionalPrinterColumns": [{"name": "Catalog", "type": "string", "jsonPath": ".spec.catalogName"}],
+                "additionalPrinterColumns": [{"name": "Description", "type": "string", "jsonPath": ".spec.description"}],
                 "schema": {"openAPIV3Schema": {
-                    "type": "object", "description": "Something that is wanted of a catalog.",
+                    "type": "object", "description": "Something that can be claimed.",
                     "properties": {
                         "spec": {"type": "object", "properties": spec},
                         "status": {"type": "object", "properties": {"conditions": {"type": "array", "items": condition}}},

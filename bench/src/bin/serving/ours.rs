@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::kubeconfig::Kubeconfig;
 use crate::options;
 use crate::process::Process;
-use crate::target::{CLAIM, Target};
+use crate::target::{ENTRY, Target};
 
 /// The package and its program.
 const PACKAGE: &str = "bailiwick";
@@ -111,7 +111,7 @@ impl Ours {
             Store::Embedded => (EMBEDDED, None),
         };
         let endpoint = Endpoint::new(kubeconfig.authority, &kubeconfig.credentials)?;
-        Ok((ours, Arc::new(Target { name, process, etcd, endpoint, kind: CLAIM })))
+        Ok((ours, Arc::new(Target { name, process, etcd, endpoint, kind: ENTRY })))
     }
 
     /// Waits for the file and reads it. It may be seen half-written; then it is read again.

@@ -1,4 +1,4 @@
-//! The contenders that others wrote: sample-apiserver, and kube-apiserver with a custom resource of the shape of our claims.
+//! The contenders that others wrote: sample-apiserver, and kube-apiserver with a custom resource of the shape of our entries of catalogs.
 //!
 //! Both are called directly, on their own ports, by a member of `system:masters`. kube-apiserver gives that group every right
 //! without looking further; sample-apiserver knows the client's authority itself and lets the group pass without asking
@@ -11,10 +11,10 @@ use bailiwick_test_host::{Cluster, Daemon, Etcd, SampleApiserver};
 use crate::client::{Credentials, Endpoint};
 use crate::error::Error;
 use crate::process::Process;
-use crate::target::{CLAIM, FLUNDER, Target};
+use crate::target::{ENTRY, FLUNDER, Target};
 
 /// Fields as our server has them, so that the peer prunes and validates as much.
-const CUSTOM_RESOURCE: &str = include_str!("peers/claim.yaml");
+const CUSTOM_RESOURCE: &str = include_str!("peers/entry.yaml");
 
 /// The running peers. sample-apiserver ends first: it depends on the cluster.
 pub(crate) struct Peers {
@@ -29,7 +29,7 @@ impl Peers {
     pub(crate) async fn start() -> Result<Self, Error> {
         let cluster = Cluster::options().etcd(Etcd::options().fsync()).start().await?;
         cluster.admin().apply(CUSTOM_RESOURCE).await?;
-        let name = format!("customresourcedefinition/{}.{}", CLAIM.plural, CLAIM.group);
+        let name = format!("customresourcedefinition/{}.{}", ENTRY.plural, ENTRY.group);
         cluster.kubectl(["wait", "--for=condition=Established", &name, "--timeout=60s"]).await?.success()?;
         let sample = cluster.sample_apiserver().await?;
         Ok(Self { sample, cluster })
@@ -83,7 +83,7 @@ impl Peers {
             process: process(self.cluster.apiserver())?,
             etcd: Some(self.etcd()?),
             endpoint: Endpoint::new(authority, &admin(tls.ca.text()))?,
-            kind: CLAIM,
+            kind: ENTRY,
         };
         Ok(vec![Arc::new(sample), Arc::new(custom)])
     }

@@ -43,15 +43,16 @@ pub(crate) struct Kind {
     pub(crate) spec: fn(usize) -> Value,
 }
 
-/// The claims of the catalog: what our server serves, and what the custom resource is shaped after.
-pub(crate) const CLAIM: Kind = Kind {
+/// Entries of catalogs: what our server serves, and what the custom resource is shaped after.
+pub(crate) const ENTRY: Kind = Kind {
     group: "catalog.bailiwick.dev",
     version: "v1alpha1",
-    kind: "ResourceCatalogClaim",
-    plural: "resourcecatalogclaims",
+    kind: "ResourceCatalogEntry",
+    plural: "resourcecatalogentries",
     spec: |nth| {
-        let entry = json!({"namespace": "catalog-entries", "name": format!("entry-{nth:06}")});
-        json!({"catalogName": "team-catalog", "resourceCatalogEntry": entry, "deletionPolicy": "Delete"})
+        let extension =
+            json!({"apiVersion": "bench.example.com/v1", "kind": "Database", "name": format!("entry-{nth:06}")});
+        json!({"description": "team-catalog", "extension": extension})
     },
 };
 

@@ -103,7 +103,7 @@ struct Rules;
 impl Strategy for Rules {
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
         check_amounts(object, HARD, errors);
-        scopes::check(object, errors);
+        scopes::check(object, "spec", errors);
     }
 
     fn validate_update(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
@@ -132,7 +132,13 @@ impl Strategy for Rules {
     }
 }
 
-fn check_amounts(object: &Object, field: &str, errors: &mut FieldErrors) {
+/// Notes what is wrong with the scopes of whatever is written like a quota, at this path.
+pub(in crate::kinds) fn check_scopes(object: &Object, spec: &str, errors: &mut FieldErrors) {
+    scopes::check(object, spec, errors);
+}
+
+/// Notes what is wrong with amounts of what quotas limit, at this path.
+pub(in crate::kinds) fn check_amounts(object: &Object, field: &str, errors: &mut FieldErrors) {
     for (name, amount) in entries(object, field) {
         let path = FieldPath::new(field).key(name);
         check_name(name, &path, errors);

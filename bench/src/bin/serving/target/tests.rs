@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn objects_of_all_kinds_are_equally_long() {
-    for kind in [CLAIM, FLUNDER] {
+    for kind in [ENTRY, FLUNDER] {
         for nth in [0, 4_999, 99_999] {
             let object = kind.object(&format!("base-{nth:06}"), nth, "b-042");
             assert_eq!(object.len(), OBJECT_BYTES, "{}", kind.kind);
@@ -16,6 +16,6 @@ fn objects_of_all_kinds_are_equally_long() {
 
 #[test]
 fn a_collection_has_the_path_of_its_namespace() {
-    let path = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogclaims";
-    assert_eq!(CLAIM.collection(), path);
+    let path = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogentries";
+    assert_eq!(ENTRY.collection(), path);
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::{at, entries, list, text_of, texts};
-use super::{HARD, is_standard};
+use super::is_standard;
 
 pub(super) const SCOPES: &str = "spec.scopes";
 pub(super) const SELECTOR: &str = "spec.scopeSelector";
@@ -47,29 +47,31 @@ struct Expression<'s> {
     values: Option<&'s Value>,
 }
 
-/// Notes what is wrong with the scopes of a quota.
-pub(super) fn check(object: &Object, errors: &mut FieldErrors) {
-    check_scopes(object, errors);
-    check_selector(object, errors);
+/// Notes what is wrong with the scopes of a quota whose spec is at this path.
+pub(super) fn check(object: &Object, spec: &str, errors: &mut FieldErrors) {
+    check_scopes(object, spec, errors);
+    check_selector(object, spec, errors);
 }
 
-fn check_scopes(object: &Object, errors: &mut FieldErrors) {
-    let scopes = texts(object, SCOPES);
+fn check_scopes(object: &Object, spec: &str, errors: &mut FieldErrors) {
+    let path = format!("{spec}.scopes");
+    let scopes = texts(object, &path);
     let mut wrong = |why: &str| {
-        errors.push(FieldError::invalid(FieldPath::new(SCOPES), Value::from(scopes.clone()), why));
+        errors.push(FieldError::invalid(FieldPath::new(&path), Value::from(scopes.clone()), why));
     };
     for scope in &scopes {
         if !KNOWN.contains(scope) {
             wrong("unsupported scope");
         }
-        unfit(object, scope).for_each(|_| wrong("unsupported scope applied to resource"));
+        unfit(object, spec, scope).for_each(|_| wrong("unsupported scope applied to resource"));
     }
     (0..conflicts(&scopes)).for_each(|_| wrong("conflicting scopes"));
 }
 
-fn check_selector(object: &Object, errors: &mut FieldErrors) {
-    let Some(selector) = at(object, SELECTOR) else { return };
-    let path = FieldPath::new(SELECTOR).child("matchExpressions");
+fn check_selector(object: &Object, spec: &str, errors: &mut FieldErrors) {
+    let path = format!("{spec}.scopeSelector");
+    let Some(selector) = at(object, &path) else { return };
+    let path = FieldPath::new(&path).child("matchExpressions");
     let expressions = selector.get("matchExpressions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut scopes = Vec::new();
     for expression in expressions {
@@ -77,7 +79,7 @@ fn check_selector(object: &Object, errors: &mut FieldErrors) {
         if !KNOWN.contains(&scope) {
             errors.push(FieldError::invalid(path.child("scopeName"), scope, "unsupported scope"));
         }
-        for _ in unfit(object, scope) {
+        for _ in unfit(object, spec, scope) {
             let why = "unsupported scope applied to resource";
             errors.push(FieldError::invalid_json(path.clone(), &shown(expressions), why));
         }
@@ -85,7 +87,7 @@ fn check_selector(object: &Object, errors: &mut FieldErrors) {
         scopes.push(scope);
     }
     for _ in 0..conflicts(&scopes) {
-        let found = match list(object, SCOPES) {
+        let found = match list(object, &format!("{spec}.scopes")) {
             [] => Value::Null,
             scopes => Value::from(scopes.to_vec()),
         };
@@ -115,14 +117,14 @@ fn check_expression(expression: &Value, scope: &str, operator: &str, path: &Fiel
 }
 
 /// What is limited, but not in this scope.
-fn unfit<'o>(object: &'o Object, scope: &str) -> impl Iterator<Item = &'o str> {
+fn unfit<'o>(object: &'o Object, spec: &str, scope: &str) -> impl Iterator<Item = &'o str> + use<'o> {
     let fits: &[&[&str]] = match scope {
         BEST_EFFORT => &[&["pods"]],
         VOLUME_ATTRIBUTES_CLASS => &[&["persistentvolumeclaims", "requests.storage"]],
         scope if KNOWN.contains(&scope) => &[&["pods"], &COMPUTE],
         _ => &[],
     };
-    let limited = entries(object, HARD).map(|(name, _)| name);
+    let limited = entries(object, &format!("{spec}.hard")).map(|(name, _)| name);
     limited
         .filter(move |name| !fits.is_empty() && is_standard(name) && !fits.iter().any(|fitting| fitting.contains(name)))
 }

@@ -56,7 +56,7 @@ const FIELD_MANAGER: &str = "bailiwick-catalog-claim-controller";
 const PURPOSE: &str = "claims of catalogs";
 
 /// Makes what ResourceCatalogClaims ask for.
-pub struct ClaimController {
+pub struct CatalogClaimController {
     clients: Clients,
     now: fn() -> SystemTime,
 }
@@ -89,9 +89,9 @@ enum WorkError {
     Incomplete(Place),
 }
 
-// === impl ClaimController ===
+// === impl CatalogClaimController ===
 
-impl ClaimController {
+impl CatalogClaimController {
     /// One with these clients.
     pub fn new(clients: Clients, now: fn() -> SystemTime) -> Self {
         Self { clients, now }

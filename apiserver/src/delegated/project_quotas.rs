@@ -1,0 +1,222 @@
+//! The projects of the cluster and their ResourceQuotas, followed by watches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bailiwick_api::quota::QuotaFacts;
+use bailiwick_registry::{Error, NamespaceLabels, Project, ProjectQuotas};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
+use kube::api::{ListParams, PartialObjectMeta};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, ResourceExt};
+use tokio::sync::Notify;
+
+use super::question::ask;
+use crate::health::{HealthCheck, Unhealthy};
+
+/// The cluster's projects and their ResourceQuotas. Cheap to clone.
+#[derive(Clone)]
+pub struct ClusterQuotas {
+    client: Client,
+    known: Arc<Mutex<Known>>,
+    news: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Known {
+    labels: BTreeMap<String, NamespaceLabels>,
+    quotas: BTreeMap<String, BTreeMap<String, QuotaFacts>>,
+    /// The newest version of a ResourceQuota that was seen.
+    horizon: u64,
+    /// Where something has changed since someone last asked.
+    changed: BTreeSet<String>,
+    seen_namespaces: bool,
+    seen_quotas: bool,
+}
+
+// === impl ClusterQuotas ===
+
+impl ClusterQuotas {
+    /// Those of this cluster, and what follows them for as long as it is polled.
+    pub fn new(client: Client) -> (Self, impl Future<Output = ()> + Send) {
+        let known = Arc::default();
+        let quotas = Self { client, known, news: Arc::default() };
+        let following = quotas.clone();
+        (quotas, async move {
+            tokio::join!(following.follow_namespaces(), following.follow_quotas());
+        })
+    }
+
+    async fn follow_namespaces(&self) {
+        let namespaces: Api<PartialObjectMeta<Namespace>> = Api::all(self.client.clone());
+        let mut changes = pin!(watcher(namespaces, watcher::Config::default()).default_backoff());
+        let mut found = BTreeMap::new();
+        while let Some(change) = changes.next().await {
+            let mut known = self.known();
+            match change {
+                Ok(watcher::Event::Init) => found.clear(),
+                Ok(watcher::Event::InitApply(namespace)) => {
+                    found.insert(namespace.name_any(), namespace.labels().clone());
+                }
+                Ok(watcher::Event::InitDone) => {
+                    let before = std::mem::replace(&mut known.labels, std::mem::take(&mut found));
+                    let names: Vec<String> = before.into_keys().chain(known.labels.keys().cloned()).collect();
+                    known.changed.extend(names);
+                    known.seen_namespaces = true;
+                }
+                Ok(watcher::Event::Apply(namespace)) => {
+                    let (name, labels) = (namespace.name_any(), namespace.labels().clone());
+                    if known.labels.get(&name) == Some(&labels) {
+                        continue;
+                    }
+                    known.labels.insert(name.clone(), labels);
+                    known.changed.insert(name);
+                }
+                Ok(watcher::Event::Delete(namespace)) => {
+                    known.labels.remove(&namespace.name_any());
+                    known.changed.insert(namespace.name_any());
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the cluster's namespaces cannot be followed at present for quota allocations")
+                }
+            }
+            drop(known);
+            self.news.notify_one();
+        }
+    }
+
+    async fn follow_quotas(&self) {
+        let quotas: Api<ResourceQuota> = Api::all(self.client.clone());
+        let mut changes = pin!(watcher(quotas, watcher::Config::default()).default_backoff());
+        let mut found: Vec<(String, QuotaFacts)> = Vec::new();
+        while let Some(change) = changes.next().await {
+            let mut known = self.known();
+            match change {
+                Ok(watcher::Event::Init) => found.clear(),
+                Ok(watcher::Event::InitApply(quota)) => found.extend(facts(&quota)),
+                Ok(watcher::Event::InitDone) => {
+                    let before: Vec<String> = std::mem::take(&mut known.quotas).into_keys().collect();
+                    known.changed.extend(before);
+                    for (namespace, facts) in found.drain(..) {
+                        known.set(namespace, facts);
+                    }
+                    known.seen_quotas = true;
+                }
+                Ok(watcher::Event::Apply(quota)) => {
+                    if let Some((namespace, facts)) = facts(&quota) {
+                        known.set(namespace, facts);
+                    }
+                }
+                Ok(watcher::Event::Delete(quota)) => {
+                    if let Some((namespace, facts)) = facts(&quota) {
+                        known.horizon = known.horizon.max(facts.version);
+                        if let Some(quotas) = known.quotas.get_mut(&namespace) {
+                            quotas.remove(&facts.name);
+                        }
+                        known.changed.insert(namespace);
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the cluster's quotas cannot be followed at present; the account that asks must be allowed to list and watch resourcequotas")
+                }
+            }
+            drop(known);
+            self.news.notify_one();
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ProjectQuotas for ClusterQuotas {
+    fn is_ready(&self) -> bool {
+        self.known().is_ready()
+    }
+
+    async fn labels(&self, namespace: &str) -> Result<Option<NamespaceLabels>, Error> {
+        let known = self.known().labels.get(namespace).cloned();
+        match known {
+            Some(labels) => Ok(Some(labels)),
+            None => self.labels_now(namespace).await,
+        }
+    }
+
+    async fn labels_now(&self, namespace: &str) -> Result<Option<NamespaceLabels>, Error> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let found = ask(|| namespaces.get_metadata_opt(namespace)).await;
+        let unknown = |error| {
+            tracing::error!(%error, namespace, "the labels of a namespace are not known");
+            Error::NamespaceUnknown { name: namespace.to_owned() }
+        };
+        Ok(found.map_err(unknown)?.map(|found| found.labels().clone()))
+    }
+
+    fn namespaces(&self) -> Vec<String> {
+        self.known().labels.keys().cloned().collect()
+    }
+
+    fn project(&self, namespace: &str) -> Project {
+        let known = self.known();
+        let quotas = known.quotas.get(namespace).into_iter().flat_map(BTreeMap::values).cloned().collect();
+        Project { labels: known.labels.get(namespace).cloned(), quotas, horizon: known.horizon }
+    }
+
+    async fn look(&self, namespace: &str) -> Result<Vec<QuotaFacts>, Error> {
+        let quotas: Api<ResourceQuota> = Api::namespaced(self.client.clone(), namespace);
+        let all = ListParams::default();
+        let found = ask(|| quotas.list(&all)).await;
+        let found =
+            found.map_err(|error| Error::Failed { what: "a look at a project's quotas", why: error.to_string() })?;
+        Ok(found.iter().filter_map(facts).map(|(_, facts)| facts).collect())
+    }
+
+    async fn changed(&self) -> BTreeSet<String> {
+        loop {
+            let news = self.news.notified();
+            let changed = std::mem::take(&mut self.known().changed);
+            if !changed.is_empty() {
+                return changed;
+            }
+            news.await;
+        }
+    }
+}
+
+/// Whether everything has been seen once.
+impl HealthCheck for ClusterQuotas {
+    fn check(&self) -> std::pin::Pin<Box<dyn Future<Output = Result<(), Unhealthy>> + Send + '_>> {
+        Box::pin(async {
+            match self.is_ready() {
+                true => Ok(()),
+                false => Err(Unhealthy::new("the cluster's quotas are not followed")),
+            }
+        })
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn is_ready(&self) -> bool {
+        self.seen_namespaces && self.seen_quotas
+    }
+
+    fn set(&mut self, namespace: String, facts: QuotaFacts) {
+        self.horizon = self.horizon.max(facts.version);
+        self.quotas.entry(namespace.clone()).or_default().insert(facts.name.clone(), facts);
+        self.changed.insert(namespace);
+    }
+}
+
+/// What counts of a ResourceQuota, and where it is.
+fn facts(quota: &ResourceQuota) -> Option<(String, QuotaFacts)> {
+    let facts = QuotaFacts::from_json(&serde_json::to_value(quota).ok()?);
+    Some((quota.namespace()?, facts))
+}

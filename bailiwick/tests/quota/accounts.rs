@@ -1,0 +1,123 @@
+//! What there is and what is counted stay the same, whatever changes.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::estate::{API, Estate, quotas, until};
+
+/// QUOTA-13, QUOTA-21, D-QUOTA-9: a project that comes with a quota is counted, also beyond what there is, and one that goes
+/// is not. The next write is judged by the labels that there are then.
+#[tokio::test]
+async fn projects_come_and_go_by_their_labels() {
+    let estate = Estate::of_alice().await;
+    estate.create("one", "default", &json!({ "cpu": "6" })).await.expect(201);
+    estate.project("late", &json!({})).await;
+    estate.create("late", "default", &json!({ "cpu": "5" })).await.expect(201);
+    let label = |owner| json!({ "metadata": { "labels": { "owner": owner } } });
+    estate.root.merge("/api/v1/namespaces/late", &label("alice")).await.expect(200);
+    estate.set("late", "default", &json!({ "cpu": "5001m" })).await.expect(403);
+    estate.used_becomes("alice", "cpu", "11").await;
+    assert_eq!(estate.condition_becomes("alice", "OverAllocated", "True").await, "cpu: 11 of 10");
+    estate.root.merge("/api/v1/namespaces/late", &label("bob")).await.expect(200);
+    estate.set("late", "default", &json!({ "cpu": "50" })).await.expect(200);
+    estate.used_becomes("alice", "cpu", "6").await;
+    estate.condition_becomes("alice", "OverAllocated", "False").await;
+    assert_eq!(estate.allocation("alice").await["status"]["projectCount"], 3);
+}
+
+/// QUOTA-24: what a quota held is free again within a second after it is gone, and with its namespace too.
+#[tokio::test]
+async fn what_is_deleted_is_free_again() {
+    let estate = Estate::of_alice().await;
+    for (namespace, cpu) in [("one", "6"), ("two", "4")] {
+        estate.create(namespace, "default", &json!({ "cpu": cpu })).await.expect(201);
+    }
+    let began = Instant::now();
+    estate.root.delete(&format!("{}/default", quotas("one"))).await.expect(200);
+    estate.used_becomes("alice", "cpu", "4").await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let told = estate.condition_becomes("alice", "Uncovered", "True").await;
+    assert!(told.contains("one") && told.contains("three") && !told.contains("two"), "{told}");
+    estate.root.delete("/api/v1/namespaces/two").await.expect(200);
+    estate.used_becomes("alice", "cpu", "0").await;
+    let count = || async { (estate.allocation("alice").await["status"]["projectCount"] == 2).then_some(()) };
+    until(count, || "the project is still there".to_owned()).await;
+    estate.create("one", "default", &json!({ "cpu": "10" })).await.expect(201);
+}
+
+/// QUOTA-17, QUOTA-22: what does not matter is not written down, and what someone writes over the truth is put right.
+#[tokio::test]
+async fn the_status_is_written_when_it_matters_and_put_right() {
+    let estate = Estate::of_alice().await;
+    estate.create("one", "default", &json!({ "cpu": "6" })).await.expect(201);
+    let version = || async { estate.allocation("alice").await["metadata"]["resourceVersion"].clone() };
+    let before = version().await;
+    let path = format!("{}/default", quotas("one"));
+    let labels = json!({ "metadata": { "labels": { "a": "b" }, "annotations": { "c": "d" } } });
+    estate.root.merge(&path, &labels).await.expect(200);
+    estate.root.merge(&path, &json!({ "spec": { "hard": { "cpu": "6000m" } } })).await.expect(200);
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(version().await, before, "nothing that counts has changed");
+    let lie = json!({ "status": { "allocated": { "hard": {}, "used": { "cpu": "0" } }, "usedByProject": null } });
+    estate.root.merge(&format!("{API}/resourcequotaallocations/alice/status"), &lie).await.expect(200);
+    estate.used_becomes("alice", "cpu", "6").await;
+    estate.create("two", "default", &json!({ "cpu": "5" })).await.expect(403);
+    assert_eq!(estate.allocation("alice").await["status"]["usedByProject"][0]["namespace"], "one");
+}
+
+/// QUOTA-23, D-QUOTA-8: an allocation that selects or counts something else is counted anew, and so is one that comes again.
+#[tokio::test]
+async fn an_allocation_that_changes_is_counted_anew() {
+    let estate = Estate::of_alice().await;
+    estate.project("other", &json!({ "owner": "bob" })).await;
+    estate.create("one", "default", &json!({ "cpu": "6", "memory": "1Gi" })).await.expect(201);
+    estate.create("other", "default", &json!({ "cpu": "3", "memory": "2Gi" })).await.expect(201);
+    let path = format!("{API}/resourcequotaallocations/alice");
+    let change = json!({ "spec": { "selector": { "matchLabels": { "owner": "bob" } } } });
+    estate.root.merge(&path, &change).await.expect(200);
+    estate.set("other", "default", &json!({ "cpu": "11", "memory": "2Gi" })).await.expect(403);
+    estate.used_becomes("alice", "cpu", "3").await;
+    estate.set("one", "default", &json!({ "cpu": "60" })).await.expect(200);
+    let more = json!({ "spec": { "allocation": { "hard": { "memory": "4Gi" } } } });
+    estate.root.merge(&path, &more).await.expect(200);
+    estate.used_becomes("alice", "memory", "2Gi").await;
+    estate.root.delete(&path).await.expect(200);
+    estate.set("other", "default", &json!({ "cpu": "100" })).await.expect(200);
+    estate.allot("alice", &json!({}), &json!({ "cpu": "200" })).await;
+    estate.used_becomes("alice", "cpu", "160").await;
+    estate.set("other", "default", &json!({ "cpu": "141" })).await.expect(403);
+    estate.set("other", "default", &json!({ "cpu": "140" })).await.expect(200);
+    let system = estate.root.get(&format!("{API}/namespaces/kube-system/localresourcequotaallocations")).await;
+    assert_eq!(system.expect(200)["items"], json!([]), "the system is no project");
+}
+
+/// Decisions 16: all projects can be read, a page at a time, and only the largest are in the status.
+#[tokio::test]
+async fn projects_are_told_in_pages() {
+    let estate = Estate::open().await;
+    estate.allot("all", &json!({ "matchLabels": { "a": "b" } }), &json!({ "pods": "1000" })).await;
+    for number in 0..105 {
+        let name = format!("p{number:03}");
+        estate.project(&name, &json!({ "a": "b" })).await;
+        estate.create(&name, "default", &json!({ "pods": number % 10 })).await.expect(201);
+    }
+    let status = estate.allocation("all").await["status"].clone();
+    let shown = status["usedByProject"].as_array().unwrap().clone();
+    assert_eq!((shown.len(), &status["projectCount"]), (100, &json!(105)));
+    assert!(shown[..10].iter().all(|row| row["used"]["pods"] == "9"), "the largest come first");
+    let path = format!("{API}/resourcequotaallocations/all/projects");
+    let (mut after, mut found) = (String::new(), Vec::new());
+    loop {
+        let page = estate.root.get(&format!("{path}?limit=40&continue={after}")).await.expect(200);
+        let names = page["projects"].as_array().unwrap().iter().map(|row| crate::estate::text(&row["namespace"]));
+        found.extend(names);
+        after = crate::estate::text(&page["continue"]);
+        if after.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(found, (0..105).map(|number| format!("p{number:03}")).collect::<Vec<_>>());
+    estate.root.get(&format!("{API}/resourcequotaallocations/none/projects")).await.expect(404);
+}

@@ -1,0 +1,65 @@
+//! Projects that nothing limits.
+
+use serde_json::{Value, json};
+
+use crate::estate::{API, Estate, allocation, quotas, until};
+
+async fn allot(estate: &Estate, name: &str, policy: &str, hard: &Value, default: &Value) {
+    let mut object = allocation(name, &json!({ "matchLabels": { "owner": name } }), hard);
+    object["spec"]["uncoveredPolicy"] = json!(policy);
+    object["spec"]["default"] = default.clone();
+    estate.root.post(&format!("{API}/resourcequotaallocations"), &object).await.expect(201);
+}
+
+async fn default_quota(estate: &Estate, namespace: &str) -> Value {
+    let path = format!("{}/default", quotas(namespace));
+    let look = || async {
+        let answer = estate.root.get(&path).await;
+        (answer.code == 200).then(|| answer.json())
+    };
+    until(look, || format!("{namespace} has no default quota")).await
+}
+
+/// B-QUOTA-3, D-QUOTA-2, M-QUOTA-4: a new project is reported, or gets nothing, or what the allocation says, as far as that
+/// fits. What is made stays when the allocation goes.
+#[tokio::test]
+async fn a_new_project_is_neither_unlimited_nor_unusable() {
+    let estate = Estate::open().await;
+    let (hard, none) = (json!({ "cpu": "10", "pods": "4" }), json!({}));
+    allot(&estate, "reported", "Report", &hard, &none).await;
+    allot(&estate, "zero", "Zero", &hard, &none).await;
+    allot(&estate, "given", "Default", &hard, &json!({ "cpu": "3", "pods": "2" })).await;
+    for (namespace, owner) in [("r", "reported"), ("z", "zero"), ("g1", "given"), ("g2", "given"), ("g3", "given")] {
+        estate.project(namespace, &json!({ "owner": owner })).await;
+        if namespace != "r" {
+            default_quota(&estate, namespace).await;
+        }
+    }
+    assert_eq!(default_quota(&estate, "z").await["spec"]["hard"], json!({ "cpu": "0", "pods": "0" }));
+    let given = default_quota(&estate, "g1").await;
+    assert_eq!(given["spec"]["hard"], json!({ "cpu": "3", "pods": "2" }));
+    assert_eq!(given["metadata"]["ownerReferences"], Value::Null);
+    let third = default_quota(&estate, "g3").await;
+    assert_eq!(third["spec"]["hard"], json!({ "cpu": "0", "pods": "0" }), "there is nothing left to give");
+    let told = estate.condition_becomes("reported", "Uncovered", "True").await;
+    assert!(told.contains('r'), "{told}");
+    estate.condition_becomes("zero", "Uncovered", "False").await;
+    estate.condition_becomes("given", "Uncovered", "False").await;
+    estate.root.delete(&format!("{API}/resourcequotaallocations/given")).await.expect(200);
+    // One that is labelled later gets one, too; one that has its own is left alone.
+    estate.project("late", &json!({})).await;
+    estate
+        .root
+        .merge("/api/v1/namespaces/late", &json!({ "metadata": { "labels": { "owner": "zero" } } }))
+        .await
+        .expect(200);
+    default_quota(&estate, "late").await;
+    default_quota(&estate, "g1").await;
+    assert_eq!(estate.root.get(&format!("{}/default", quotas("r"))).await.code, 404);
+    let refused = || async {
+        let events = estate.root.get("/api/v1/namespaces/default/events").await.expect(200);
+        let events = events["items"].as_array().cloned().unwrap_or_default();
+        events.iter().any(|event| event["reason"] == "DefaultRefused").then_some(())
+    };
+    until(refused, || "nobody is told that a default does not fit".to_owned()).await;
+}

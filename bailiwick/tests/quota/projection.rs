@@ -1,0 +1,121 @@
+//! What a project is told is what is decided, and changes are told.
+
+use serde_json::{Value, json};
+
+use crate::estate::{API, Estate, until};
+
+/// A project's quotas, as the test knows them: CPUs in thousandths, and pods.
+type Quotas = [[Option<(u32, u32)>; 2]; 4];
+
+/// QUOTA-32, B-QUOTA-6: a thousand changes by chance, each predicted from what the project is told.
+#[tokio::test]
+async fn what_is_told_predicts_what_is_decided() {
+    let seed = std::env::var("BAILIWICK_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7_u64);
+    println!("seed: {seed}");
+    let mut random = Random(seed.max(1));
+    let estate = Estate::open().await;
+    let hard = json!({ "cpu": "10", "pods": "20" });
+    estate.allot("all", &json!({ "matchLabels": { "owner": "alice" } }), &hard).await;
+    estate.allot("web", &json!({ "matchLabels": { "tier": "web" } }), &json!({ "requests.cpu": "6" })).await;
+    for (number, tier) in ["web", "web", "db", "db"].iter().enumerate() {
+        estate.project(&format!("p{number}"), &json!({ "owner": "alice", "tier": tier })).await;
+    }
+    let mut quotas: Quotas = [[None; 2]; 4];
+    let (mut allowed, mut refused) = (0, 0);
+    for step in 0..1_000 {
+        let (project, which) = (random.below(4) as usize, random.below(2) as usize);
+        let (namespace, name) = (format!("p{project}"), ["default", "second"][which]);
+        let wanted = (random.below(90) * 100, random.below(15));
+        let mut then = quotas[project];
+        then[which] = Some(wanted);
+        let path = format!("{API}/namespaces/{namespace}/localresourcequotaallocations");
+        let told = estate.root.get(&path).await.expect(200);
+        let fits = told["items"].as_array().unwrap().iter().all(|allocation| fits(allocation, &then));
+        let spec = json!({ "cpu": format!("{}m", wanted.0), "pods": wanted.1 });
+        let answer = match quotas[project][which] {
+            None => estate.create(&namespace, name, &spec).await,
+            Some(_) => estate.set(&namespace, name, &spec).await,
+        };
+        let is_allowed = matches!(answer.code, 200 | 201);
+        assert!(is_allowed || answer.code == 403, "{}", answer.text());
+        assert_eq!(is_allowed, fits, "step {step} of {seed}: {namespace}/{name} {spec}: {told} {}", answer.text());
+        if is_allowed {
+            quotas[project] = then;
+            allowed += 1;
+        } else {
+            refused += 1;
+        }
+    }
+    assert!(allowed > 100 && refused > 100, "{allowed} allowed, {refused} refused");
+}
+
+/// Numbers by chance, the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 32) as u32) % bound
+    }
+}
+
+/// As the documentation says it: for each resource at most what remains, or at most what the project has.
+fn fits(allocation: &Value, quotas: &[Option<(u32, u32)>; 2]) -> bool {
+    let most = |of: fn(&(u32, u32)) -> u32| quotas.iter().flatten().map(of).max().unwrap_or(0);
+    let (cpu, pods) = (most(|quota| quota.0), most(|quota| quota.1) * 1_000);
+    let thousandths = |field: &str, resource: &str| {
+        let amount = allocation[field][resource].as_str().unwrap();
+        match amount.strip_suffix('m') {
+            Some(milli) => milli.parse::<u32>().unwrap(),
+            None => amount.parse::<u32>().unwrap() * 1_000,
+        }
+    };
+    allocation["hard"].as_object().unwrap().keys().all(|resource| {
+        let wanted = if resource == "pods" { pods } else { cpu };
+        wanted <= thousandths("remaining", resource) || wanted <= thousandths("usedHere", resource)
+    })
+}
+
+/// M-QUOTA-5: what a project is told can be followed, from a list on, and from where one left off.
+#[tokio::test]
+async fn what_a_project_is_told_can_be_followed() {
+    let estate = Estate::of_alice().await;
+    let path = format!("{API}/namespaces/one/localresourcequotaallocations");
+    let told = || async {
+        let list = estate.root.get(&path).await.expect(200);
+        (!list["items"].as_array().unwrap().is_empty()).then_some(list)
+    };
+    let list = until(told, || "the project is told nothing".to_owned()).await;
+    let from = crate::estate::text(&list["metadata"]["resourceVersion"]);
+    let mut whole = estate.root.watch(&format!("{path}?watch=true")).await;
+    assert_eq!(whole.soon().await["type"], "ADDED");
+    let mut events = estate.root.watch(&format!("{path}?watch=true&resourceVersion={from}")).await;
+    estate.create("two", "default", &json!({ "cpu": "4" })).await.expect(201);
+    let next = until_event(&mut events, |event| event["object"]["used"]["cpu"] == "4").await;
+    assert_eq!((&next["type"], &next["object"]["remaining"]["cpu"]), (&json!("MODIFIED"), &json!("6")));
+    until_event(&mut whole, |event| event["object"]["used"]["cpu"] == "4").await;
+    estate.allot("second", &json!({ "matchLabels": { "owner": "alice" } }), &json!({ "pods": "1" })).await;
+    until_event(&mut events, |event| event["type"] == "ADDED" && event["object"]["metadata"]["name"] == "second").await;
+    let label = json!({ "metadata": { "labels": { "owner": "bob" } } });
+    estate.root.merge("/api/v1/namespaces/one", &label).await.expect(200);
+    let mut gone = Vec::new();
+    while gone.len() < 2 {
+        let event = until_event(&mut events, |event| event["type"] == "DELETED").await;
+        gone.push(crate::estate::text(&event["object"]["metadata"]["name"]));
+    }
+    gone.sort();
+    assert_eq!(gone, ["alice", "second"]);
+    let mut again = estate.root.watch(&format!("{path}?watch=true&resourceVersion={from}")).await;
+    until_event(&mut again, |event| event["type"] == "DELETED" && event["object"]["metadata"]["name"] == "alice").await;
+}
+
+async fn until_event(events: &mut crate::client::Events, wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let event = events.soon().await;
+        if wanted(&event) {
+            return event;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The rules of quota allocations over writes of our own: a ResourceQuota must fit, and what counts of an allocation is
+//! written down with it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bailiwick_api::quota::Allocation;
+use bailiwick_machinery::Object;
+use bailiwick_storage::{Store, Txn};
+use serde_json::Value;
+
+use super::judge::QuotaChange;
+use super::ledger::{Rows, SpecRow};
+use super::{Allocations, GROUP, desk};
+use crate::admission::{Admission, Proposal};
+use crate::context::Ctx;
+use crate::error::{Error, Result};
+use crate::registry::Registry;
+use crate::update::Part;
+
+/// Holds writes to the allocations there are.
+pub(crate) struct AllocationRules {
+    allocations: Arc<Allocations>,
+    rows: Rows,
+}
+
+// === impl AllocationRules ===
+
+impl AllocationRules {
+    /// Holds writes to these. Whatever else can refuse a write should come before: what is reserved for a write that does
+    /// not happen is missing to others for some seconds.
+    pub(crate) fn new(allocations: Arc<Allocations>) -> Result<Self> {
+        Ok(Self { allocations, rows: Rows::new()? })
+    }
+
+    async fn quota(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>) -> Result<()> {
+        let Some(new) = proposal.new.filter(|_| proposal.part == Part::Main) else { return Ok(()) };
+        let asked = QuotaChange {
+            user: ctx.user,
+            namespace: proposal.namespace(),
+            old: proposal.old.map(Object::as_value),
+            new: new.as_value(),
+            at: ctx.seconds(),
+            is_trial: proposal.dry_run,
+        };
+        match self.allocations.judge(&asked).await? {
+            None => Ok(()),
+            Some(denial) => Err(Error::Forbidden {
+                resource: proposal.kind.resource(),
+                name: proposal.name().to_owned(),
+                why: denial.why,
+                causes: denial.causes,
+            }),
+        }
+    }
+
+    /// Writes what counts of an allocation.
+    async fn allocation(&self, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        if proposal.part != Part::Main {
+            return Ok(txn);
+        }
+        let key = self.rows.spec(proposal.name())?;
+        let found = registry.cache().get(&key, proposal.at).await.map_err(desk::failed)?.record;
+        let Some(new) = proposal.new else {
+            return Ok(match found {
+                Some(found) => txn.delete(key, found.revision),
+                None => txn,
+            });
+        };
+        let before: Option<SpecRow> = found.as_ref().and_then(|found| serde_json::from_slice(&found.value).ok());
+        let row = spec_row(new, before.as_ref())?;
+        if before.as_ref() == Some(&row) {
+            return Ok(txn);
+        }
+        let value = serde_json::to_vec(&row).map_err(|error| unfit(new, &error.to_string()))?;
+        Ok(match found {
+            Some(found) => txn.update(key, value, found.revision),
+            None => txn.create(key, value),
+        })
+    }
+}
+
+#[async_trait]
+impl Admission for AllocationRules {
+    async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let Some(stored) = proposal.kind.kind().stored_gvk() else { return Ok(txn) };
+        match (&*stored.group, &*stored.kind) {
+            (GROUP, "ResourceQuotaAllocation") => self.allocation(registry, proposal, txn).await,
+            ("", "ResourceQuota") => self.quota(ctx, proposal).await.map(|()| txn),
+            _ => Ok(txn),
+        }
+    }
+}
+
+/// The row of an allocation: of the same epoch as before if it selects and counts the same.
+fn spec_row(object: &Object, before: Option<&SpecRow>) -> Result<SpecRow> {
+    let (name, metadata) = (object.metadata().name(), object.metadata());
+    let spec = object.fields().get("spec").cloned().unwrap_or(Value::Null);
+    let now = Allocation::from_json(name, &spec).map_err(|error| unfit(object, &error.to_string()))?;
+    let is_same = |row: &&SpecRow| {
+        Allocation::from_json(name, &row.spec).is_ok_and(|then| then.counts_like(&now))
+            && row.epoch.starts_with(metadata.uid())
+    };
+    let epoch = match before.filter(is_same) {
+        Some(row) => row.epoch.clone(),
+        None => format!("{}.{}", metadata.uid(), metadata.generation()),
+    };
+    Ok(SpecRow { epoch, spec })
+}
+
+fn unfit(object: &Object, why: &str) -> Error {
+    Error::Failed { what: "a quota allocation", why: format!("{}: {why}", object.metadata().name()) }
+}

@@ -1,0 +1,107 @@
+//! Where projects and their ResourceQuotas are known from: our own store, or another server.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use bailiwick_api::quota::QuotaFacts;
+use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_storage::cache::{Object as CachedObject, Snapshot};
+
+use super::ledger::bad_key;
+use crate::error::Result;
+use crate::read::encoded;
+use crate::registry::Registry;
+use crate::served_kind::ServedKind;
+
+/// The labels of a namespace.
+pub type Labels = BTreeMap<String, String>;
+
+/// Who knows the projects and their ResourceQuotas, where another server keeps them.
+#[async_trait]
+pub trait ProjectQuotas: Send + Sync + 'static {
+    /// Whether all there is has been seen once. Before, nothing is decided.
+    fn is_ready(&self) -> bool;
+
+    /// The labels of a namespace; `None` if there is no such namespace. The server is asked about one that is not known.
+    async fn labels(&self, namespace: &str) -> Result<Option<Labels>>;
+
+    /// The same, but the server is always asked.
+    async fn labels_now(&self, namespace: &str) -> Result<Option<Labels>>;
+
+    /// The namespaces that are known.
+    fn namespaces(&self) -> Vec<String>;
+
+    /// What is known of a namespace.
+    fn project(&self, namespace: &str) -> Project;
+
+    /// Asks the server for the ResourceQuotas of a namespace.
+    async fn look(&self, namespace: &str) -> Result<Vec<QuotaFacts>>;
+
+    /// The namespaces in which something has changed since this was last asked. Waits until there is one.
+    async fn changed(&self) -> BTreeSet<String>;
+}
+
+/// A namespace and its ResourceQuotas.
+#[derive(Clone, Debug, Default)]
+pub struct Project {
+    /// Its labels; `None` if there is no such namespace.
+    pub labels: Option<Labels>,
+    /// Its ResourceQuotas.
+    pub quotas: Vec<QuotaFacts>,
+    /// Up to which resource version that is known.
+    pub horizon: u64,
+}
+
+/// The projects of our own store.
+pub(super) struct OwnProjects {
+    namespaces: std::sync::Arc<ServedKind>,
+    quotas: std::sync::Arc<ServedKind>,
+}
+
+// === impl OwnProjects ===
+
+impl OwnProjects {
+    /// None where namespaces and ResourceQuotas are none of our kinds.
+    pub(super) fn find(registry: &Registry) -> Option<Self> {
+        let core = GroupVersion::new("", "v1");
+        Some(Self { namespaces: registry.find(&core, "namespaces")?, quotas: registry.find(&core, "resourcequotas")? })
+    }
+
+    pub(super) fn namespaces(&self) -> &ServedKind {
+        &self.namespaces
+    }
+
+    pub(super) fn quotas(&self) -> &ServedKind {
+        &self.quotas
+    }
+
+    /// A project in a state.
+    pub(super) fn project(&self, state: &Snapshot, namespace: &str) -> Result<Project> {
+        let key = self.namespaces.key("", namespace).map_err(bad_key)?;
+        let Some(found) = state.get(&key) else {
+            return Ok(Project { horizon: u64::MAX, ..Project::default() });
+        };
+        let labels = labels(&read(&self.namespaces, found)?);
+        let range = self.quotas.range(Some(namespace)).map_err(bad_key)?;
+        let facts = |quota| Ok(QuotaFacts::from_json(read(&self.quotas, quota)?.as_value()));
+        let quotas = state.range(&range, None).map(facts).collect::<Result<_>>()?;
+        Ok(Project { labels: Some(labels), quotas, horizon: u64::MAX })
+    }
+
+    /// The names of all namespaces in a state.
+    pub(super) fn all(&self, state: &Snapshot) -> Vec<String> {
+        let all = state.range(self.namespaces.kind().keys().all(), None);
+        all.map(|namespace| namespace.key().name().to_owned()).collect()
+    }
+}
+
+fn read(kind: &ServedKind, object: &std::sync::Arc<CachedObject>) -> Result<Object> {
+    let name = object.key().name();
+    kind.read(&encoded(kind, object)?).map_err(|error| error.about(&kind.resource(), name))
+}
+
+fn labels(namespace: &Object) -> Labels {
+    let labels = namespace.as_value().pointer("/metadata/labels").and_then(serde_json::Value::as_object);
+    let text = |(key, value): (&String, &serde_json::Value)| Some((key.clone(), value.as_str()?.to_owned()));
+    labels.into_iter().flatten().filter_map(text).collect()
+}

@@ -1,0 +1,81 @@
+//! `resourcequotaallocations/{name}/projects`: what each project has, a page at a time.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use bailiwick_api::ResourceQuotaAllocationProjects;
+use bailiwick_machinery::{GroupResource, Object};
+use bailiwick_storage::At;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::object;
+use crate::allocations::{GROUP, PLURAL, Rows, project_usage};
+use crate::error::{Error, Result};
+use crate::kind::{KindError, Version};
+use crate::subresource::{Subresource, SubresourceCall, SubresourceVerb};
+
+/// How many projects are told of at once at most.
+const MAX_PAGE: NonZeroUsize = NonZeroUsize::new(500).expect("500 is not zero");
+
+/// What each project has.
+pub(super) struct ProjectsView(Version);
+
+// === impl ProjectsView ===
+
+impl ProjectsView {
+    pub(super) fn new() -> Result<Self, KindError> {
+        Version::native::<ResourceQuotaAllocationProjects>().map(Self)
+    }
+}
+
+#[async_trait]
+impl Subresource for ProjectsView {
+    fn name(&self) -> &'static str {
+        "projects"
+    }
+
+    fn kind(&self) -> &'static str {
+        "ResourceQuotaAllocationProjects"
+    }
+
+    fn foreign(&self) -> Option<&Version> {
+        Some(&self.0)
+    }
+
+    fn verbs(&self) -> &'static [SubresourceVerb] {
+        &[SubresourceVerb::Get]
+    }
+
+    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
+        let resource = || GroupResource::new(GROUP, PLURAL);
+        let failed = |source| Error::Storage { operation: "get", resource: resource(), source };
+        let state = call.registry.cache().snapshot(At::Latest).await.map_err(failed)?;
+        let rows = Rows::new()?;
+        let spec = rows.read_spec(&state, call.name)?;
+        let Some(spec) = spec else {
+            return Err(Error::NotFound { resource: resource(), name: call.name.to_owned() });
+        };
+        let after = match call.page.after {
+            None => None,
+            Some(after) => {
+                let bad = |_| Error::BadRequest("invalid continue token: it names no project".to_owned());
+                Some(rows.account(call.name, after).map_err(bad)?)
+            }
+        };
+        let limit = call.page.limit.unwrap_or(MAX_PAGE).min(MAX_PAGE).get();
+        let accounts = rows.accounts(call.name)?;
+        let metadata = ObjectMeta { name: Some(call.name.to_owned()), ..ObjectMeta::default() };
+        let mut told = ResourceQuotaAllocationProjects { metadata, ..ResourceQuotaAllocationProjects::default() };
+        for row in state.range(&accounts, after.as_ref()) {
+            if told.projects.len() == limit {
+                told.continue_token = told.projects.last().map(|last| last.namespace.clone()).unwrap_or_default();
+                break;
+            }
+            let namespace = row.key().name();
+            if let Some(account) = rows.read_account(&state, &spec, namespace)? {
+                told.projects.push(project_usage(&spec, namespace, &account));
+            }
+        }
+        object(&told)
+    }
+}
