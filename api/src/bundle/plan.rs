@@ -219,7 +219,7 @@ impl Check<'_> {
         match object.get("metadata").and_then(Value::as_object) {
             Some(metadata) => self.check_metadata(&base, metadata),
             None => {
-                self.note(&format!("{base}.metadata"), ProblemKind::Required, "", "must be an object that has a name")
+                self.note(&format!("{base}.metadata"), ProblemKind::Required, "", "must be an object that has a name");
             }
         }
         (self.problems.len() == before).then(|| PlannedResource {

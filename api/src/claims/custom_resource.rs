@@ -147,7 +147,7 @@ pub fn cluster_roles(spec: &ResourceClaimDefinitionSpec) -> Map<String, Value> {
             role(
                 "edit",
                 json!({ aggregate("admin"): "true", aggregate("edit"): "true" }),
-                json!([rule(&[plural.clone()], &all), rule(std::slice::from_ref(&status), &["get"])]),
+                json!([rule(std::slice::from_ref(plural), &all), rule(std::slice::from_ref(&status), &["get"])]),
             ),
             role("view", json!({ aggregate("view"): "true" }), json!([rule(&[plural.clone(), status.clone()], &read)])),
             role("provisioner", json!({ PROVISIONER_LABEL: "true" }), json!(claim_rules(group, plural))),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::site::{CLAIMS, Site};
+use crate::site::{CLAIMS, Site, claim};
 
 fn names(list: &Value) -> Vec<String> {
     list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
@@ -79,10 +79,11 @@ async fn a_forgotten_state_is_refused_with_a_token_to_go_on() {
 #[tokio::test]
 async fn labels_and_fields_select() {
     let site = Site::open().await;
-    for (name, tier) in [("a", "x"), ("b", "y"), ("c", "x")] {
-        site.claim(name, json!({"tier": tier})).await;
+    for (name, tier, catalog) in [("a", "x", "gold"), ("b", "y", "gold"), ("c", "x", "silver")] {
+        let mut claim = claim(name, json!({"tier": tier}));
+        claim["spec"]["catalogName"] = json!(catalog);
+        assert_eq!(site.post(CLAIMS, &claim).await.code, 201);
     }
-    site.merge(&format!("{CLAIMS}/c"), &json!({"spec": {"catalogName": "silver"}})).await;
     for (query, expected) in [
         ("labelSelector=tier%3Dx", vec!["a", "c"]),
         ("labelSelector=tier+in+(y)", vec!["b"]),

@@ -21,11 +21,11 @@ async fn an_object_lives_and_dies() {
     assert!(!read.header("audit-id").is_empty());
 
     let mut changed = created.clone();
-    changed["spec"]["catalogName"] = json!("silver");
+    changed["spec"]["namePrefix"] = json!("silver-");
     changed["status"] = json!({"observedGeneration": 7});
     let updated = site.put(&one, &changed).await.json();
     assert_eq!(updated["metadata"]["generation"], 2);
-    assert_eq!(updated.get("status"), None, "the main resource does not write the status");
+    assert_eq!(updated["status"], created["status"], "the main resource does not write the status");
     let stale = site.put(&one, &changed).await;
     assert_eq!(
         (stale.code.as_u16(), stale.json()["reason"].as_str().unwrap().to_owned()),
@@ -35,7 +35,7 @@ async fn an_object_lives_and_dies() {
     let status =
         site.merge(&format!("{one}/status"), &json!({"status": {"observedGeneration": 2}, "spec": null})).await;
     assert_eq!(status.json()["status"]["observedGeneration"], 2, "{}", status.text());
-    assert_eq!(status.json()["spec"]["catalogName"], "silver", "the status does not write anything else");
+    assert_eq!(status.json()["spec"]["namePrefix"], "silver-", "the status does not write anything else");
     assert_eq!(status.json()["metadata"]["generation"], 2);
 
     let deleted = site.delete(&one).await.json();
@@ -63,8 +63,8 @@ async fn nothing_is_stored_in_a_dry_run() {
     assert_eq!(dry.json()["metadata"].get("resourceVersion"), None);
     assert_eq!(site.get(&format!("{CLAIMS}/c")).await.code, 404);
     let created = site.claim("c", json!({})).await;
-    let patched = site.merge(&format!("{CLAIMS}/c?dryRun=All"), &json!({"spec": {"catalogName": "x"}})).await.json();
-    assert_eq!(patched["spec"]["catalogName"], "x");
+    let patched = site.merge(&format!("{CLAIMS}/c?dryRun=All"), &json!({"spec": {"namePrefix": "x"}})).await.json();
+    assert_eq!(patched["spec"]["namePrefix"], "x");
     assert_eq!(site.delete(&format!("{CLAIMS}/c?dryRun=All")).await.code, 200);
     assert_eq!(site.get(&format!("{CLAIMS}/c")).await.json(), created);
 }

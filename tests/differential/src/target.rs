@@ -16,11 +16,12 @@ use crate::error::Error;
 use crate::kubeconfig::Kubeconfig;
 
 /// The kinds of the cases, as any Kubernetes can be taught them.
-const SHAPES: [&str; 4] = [
+const SHAPES: [&str; 5] = [
     include_str!("../crds/groups.yaml"),
     include_str!("../crds/organizations.yaml"),
     include_str!("../crds/orggroups.yaml"),
     include_str!("../crds/orgrolebindings.yaml"),
+    include_str!("../crds/resourcecatalogentries.yaml"),
 ];
 
 /// Kinds in the shapes of well-known projects, which every server has to be taught.
@@ -33,7 +34,8 @@ const CORPUS: [&str; 5] = [
 ];
 
 /// A path of each kind, to see whether it is served.
-const COLLECTIONS: [&str; 9] = [
+const COLLECTIONS: [&str; 10] = [
+    "/apis/catalog.bailiwick.dev/v1alpha1/resourcecatalogentries",
     "/apis/org.bailiwick.dev/v1alpha1/groups",
     "/apis/org.bailiwick.dev/v1alpha1/organizations",
     "/apis/org.bailiwick.dev/v1alpha1/orggroups",
