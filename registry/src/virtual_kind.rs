@@ -61,7 +61,7 @@ pub trait Virtual: Send + Sync + 'static {
 
     /// Who makes them of what is stored, if they are made of nothing else. It is then asked instead of [`Virtual::get`] and
     /// [`Virtual::list`].
-    fn from_stored(&self) -> Option<&dyn FromStored> {
+    fn follows_stored(&self) -> Option<&dyn FromStored> {
         None
     }
 }
@@ -146,7 +146,7 @@ impl VirtualCall<'_> {
 
     /// Reads one.
     pub async fn get(self, maker: &dyn Virtual, name: &str) -> Result<Object> {
-        let Some(made) = maker.from_stored() else { return Ok(self.completed(maker.get(self, name).await?)) };
+        let Some(made) = maker.follows_stored() else { return Ok(self.completed(maker.get(self, name).await?)) };
         let state = self.registry.made_state(self.kind, At::Latest).await?;
         let mut found = made.objects(&state, self.namespace)?.into_iter();
         let found = found.find(|object| object.metadata().name() == name);
@@ -155,7 +155,7 @@ impl VirtualCall<'_> {
 
     /// Reads many.
     pub async fn list(self, maker: &dyn Virtual) -> Result<MadeList> {
-        let (objects, revision) = match maker.from_stored() {
+        let (objects, revision) = match maker.follows_stored() {
             None => (maker.list(self).await?, None),
             Some(made) => {
                 let state = self.registry.made_state(self.kind, At::Latest).await?;

@@ -81,7 +81,7 @@ impl ClusterQuotas {
                     known.changed.insert(namespace.name_any());
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the cluster's namespaces cannot be followed at present for quota allocations")
+                    tracing::warn!(%error, "the cluster's namespaces cannot be followed at present for quota allocations");
                 }
             }
             drop(known);
@@ -121,7 +121,7 @@ impl ClusterQuotas {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the cluster's quotas cannot be followed at present; the account that asks must be allowed to list and watch resourcequotas")
+                    tracing::warn!(%error, "the cluster's quotas cannot be followed at present; the account that asks must be allowed to list and watch resourcequotas");
                 }
             }
             drop(known);

@@ -5,6 +5,7 @@ use bailiwick_registry::{
 };
 
 /// What a stream follows.
+#[expect(clippy::large_enum_variant, reason = "nearly all streams follow what is stored; a box would only cost them")]
 pub(super) enum Followed {
     Stored(ObjectWatch),
     Made(Box<MadeWatch>),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bailiwick_api::bundle::{Plan, Problem};
+use bailiwick_api::bundle::Plan;
 use bailiwick_api::{Bundle, BundleStatus, ConditionStatus, InventoryItem, ServiceAccountRef};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::{Patch, PatchParams, PostParams};
@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::hands::Hands;
-use super::observed::Memory;
+use super::observed::{Memory, Planned};
 use super::outcome::Retry;
 use super::pass::Pass;
 use super::resource::Site;
@@ -339,7 +339,7 @@ impl Shared {
 }
 
 /// The plan of a Bundle, made once for each generation.
-fn plan(bundle: &Bundle, memory: &mut Memory) -> Arc<Result<Plan, Vec<Problem>>> {
+fn plan(bundle: &Bundle, memory: &mut Memory) -> Planned {
     let generation = bundle.metadata.generation.unwrap_or_default();
     match &memory.plan {
         Some((known, plan)) if *known == generation => plan.clone(),

@@ -11,13 +11,16 @@ use super::host_kinds::HostKind;
 use super::update_loop::Corrections;
 use super::watches::News;
 
+/// The plan of a Bundle, or what is wrong with it.
+pub(super) type Planned = Arc<Result<Plan, Vec<Problem>>>;
+
 /// What is remembered of a Bundle between two looks at it. All of it can be found out again.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The UID of the Bundle that it is about.
     pub(super) bundle: String,
     /// The plan, and the generation that it is for.
-    pub(super) plan: Option<(i64, Arc<Result<Plan, Vec<Problem>>>)>,
+    pub(super) plan: Option<(i64, Planned)>,
     pub(super) observed: HashMap<String, Observed>,
     pub(super) corrections: HashMap<String, Corrections>,
     /// Looks at the Bundle again after some time.

@@ -13,7 +13,7 @@ pub(super) struct Outcome {
     pub(super) reason: &'static str,
     pub(super) message: String,
     pub(super) object: Option<BundleObject>,
-    pub(super) observed: Option<Observed>,
+    pub(super) observed: Option<Box<Observed>>,
     /// What was done to the object.
     pub(super) deed: Deed,
     /// Whether it is worth trying again, though nothing may tell of a change.
@@ -57,7 +57,7 @@ impl Outcome {
     }
 
     pub(super) fn with(self, object: Option<BundleObject>, observed: Option<Observed>) -> Self {
-        Self { object, observed, ..self }
+        Self { object, observed: observed.map(Box::new), ..self }
     }
 
     pub(super) fn retried(self, retry: Retry) -> Self {

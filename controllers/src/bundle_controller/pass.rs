@@ -11,7 +11,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
 use super::WorkError;
-use super::observed::Memory;
+use super::observed::{Memory, Observed};
 use super::outcome::Outcome;
 use super::resource::{OutputUse, Site, Work};
 use super::values::{check_secrets, rendered};
@@ -57,7 +57,7 @@ impl<'p> Pass<'p> {
                     continue;
                 }
                 match self.prepare(place, resource) {
-                    Err(outcome) => self.end(place, resource, outcome),
+                    Err(outcome) => self.end(place, resource, *outcome),
                     Ok(work) => {
                         let object = BundleObject { name: work.name.clone(), ..self.unnamed(resource) };
                         self.intend(&[(place, object)]).await?;
@@ -87,7 +87,7 @@ impl<'p> Pass<'p> {
     fn end(&mut self, place: usize, resource: &PlannedResource, outcome: Outcome) {
         // What waits for others is as it was; what could not be looked at is not known any more.
         match &outcome.observed {
-            Some(observed) => drop(self.memory.observed.insert(resource.name.clone(), observed.clone())),
+            Some(observed) => drop(self.memory.observed.insert(resource.name.clone(), Observed::clone(observed))),
             None if outcome.phase == Phase::Blocked => self
                 .memory
                 .observed
@@ -100,23 +100,23 @@ impl<'p> Pass<'p> {
     }
 
     /// What a resource should be, if its dependencies are ready and have what it wants.
-    fn prepare(&mut self, place: usize, resource: &'p PlannedResource) -> Result<Work<'p>, Outcome> {
+    fn prepare(&mut self, place: usize, resource: &'p PlannedResource) -> Result<Work<'p>, Box<Outcome>> {
         let waits: Vec<String> =
             self.plan.graph().dependencies(place).iter().filter_map(|other| self.why_waiting(*other)).collect();
         let before = self.memory.observed.get(&resource.name).cloned();
         let inventory = self.bundle.status.iter().flat_map(|status| &status.inventory);
-        let object = inventory.filter(|item| item.resource == resource.name && !item.object.uid.is_empty()).last();
+        let object = inventory.rev().find(|item| item.resource == resource.name && !item.object.uid.is_empty());
         let object = object.map(|item| item.object.clone());
         if !waits.is_empty() {
             let message = format!("waits for {}", waits.join(", "));
-            return Err(Outcome::blocked("DependencyNotReady", message).with(object, None));
+            return Err(Box::new(Outcome::blocked("DependencyNotReady", message).with(object, None)));
         }
         let observed = &self.memory.observed;
-        check_secrets(resource, observed).map_err(|outcome| outcome.with(object.clone(), None))?;
-        let wanted = rendered(resource, observed).map_err(|outcome| outcome.with(object.clone(), None))?;
+        check_secrets(resource, observed).map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
+        let wanted = rendered(resource, observed).map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
         let name = wanted.pointer("/metadata/name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         if name.is_empty() {
-            return Err(Outcome::error("NoName", "metadata.name is empty").with(object, None));
+            return Err(Box::new(Outcome::error("NoName", "metadata.name is empty").with(object, None)));
         }
         let corrections = self.memory.corrections.remove(&resource.name).unwrap_or_default();
         let output = match self.is_output_used(&resource.name) {

@@ -18,7 +18,10 @@ const SERVERS: [&str; 6] =
     ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "selfLink"];
 
 /// The object of a resource, with the values that its dependencies have.
-pub(super) fn rendered(resource: &PlannedResource, observed: &HashMap<String, Observed>) -> Result<Value, Outcome> {
+pub(super) fn rendered(
+    resource: &PlannedResource,
+    observed: &HashMap<String, Observed>,
+) -> Result<Value, Box<Outcome>> {
     let find = |reference: &Reference| {
         let seen = source(reference, observed)?;
         match reference.part {
@@ -29,7 +32,7 @@ pub(super) fn rendered(resource: &PlannedResource, observed: &HashMap<String, Ob
             Part::Object | Part::Binding | Part::Output => reference.path.find(&seen.object).map(Cow::Borrowed),
         }
     };
-    let mut object = resource.template.render(&find).map_err(|error| Outcome::of_render(&error))?;
+    let mut object = resource.template.render(&find).map_err(|error| Box::new(Outcome::of_render(&error)))?;
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in SERVERS {
             metadata.remove(field);
@@ -39,7 +42,10 @@ pub(super) fn rendered(resource: &PlannedResource, observed: &HashMap<String, Ob
 }
 
 /// Refuses values of Secrets where others see them: what an object is was not known when the Bundle was written.
-pub(super) fn check_secrets(resource: &PlannedResource, observed: &HashMap<String, Observed>) -> Result<(), Outcome> {
+pub(super) fn check_secrets(
+    resource: &PlannedResource,
+    observed: &HashMap<String, Observed>,
+) -> Result<(), Box<Outcome>> {
     for used in resource.template.uses() {
         let Some(seen) = source(&used.reference, observed).filter(|seen| seen.is_secret()) else { continue };
         if !is_secret(&used.reference.path) {
@@ -47,13 +53,13 @@ pub(super) fn check_secrets(resource: &PlannedResource, observed: &HashMap<Strin
         }
         if !resource.may_hold_secret(used) {
             let message = format!("{} is a value of a Secret, and {} is no data of a Secret", used.reference, used.at);
-            return Err(Outcome::error("SecretLeak", message));
+            return Err(Box::new(Outcome::error("SecretLeak", message)));
         }
         let kind = seen.object.get("type").and_then(Value::as_str).unwrap_or_default();
         if IDENTITIES.contains(&kind) {
             let message =
                 format!("{} is of a Secret of type {kind}, which is an identity and no value", used.reference);
-            return Err(Outcome::error("SecretTypeNotAllowed", message));
+            return Err(Box::new(Outcome::error("SecretTypeNotAllowed", message)));
         }
     }
     Ok(())

@@ -132,20 +132,19 @@ async fn follow(
                 return;
             }
             Err(error) => {
-                tracing::debug!(%error, %account, kind = resource.kind, "what claims made cannot be followed")
+                tracing::debug!(%error, %account, kind = resource.kind, "what claims made cannot be followed");
             }
         }
     }
 }
 
 fn is_forbidden(error: &watcher::Error) -> bool {
-    let status = match error {
+    match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status,
-        _ => return false,
-    };
-    status.is_forbidden()
+        | watcher::Error::WatchError(status) => status.is_forbidden(),
+        _ => false,
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

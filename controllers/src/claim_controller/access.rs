@@ -30,13 +30,18 @@ pub(super) struct Right {
     pub(super) subresource: &'static str,
 }
 
+/// Who wants to do what; the provisioner, if nobody is named.
+type Question = (Option<String>, Right);
+/// When it was answered, and whether they may.
+type Answer = (Instant, bool);
+
 /// Who asks.
 pub(super) struct Access {
     /// As the server's own account: what others may do.
     host: Client,
     /// As the provisioner: what it may do itself.
     deputy: Client,
-    known: Mutex<HashMap<(Option<String>, Right), (Instant, bool)>>,
+    known: Mutex<HashMap<Question, Answer>>,
 }
 
 // === impl Access ===

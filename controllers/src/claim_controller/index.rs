@@ -274,10 +274,10 @@ impl Index {
 
     fn note_uses(&mut self, key: &Key, claim: &Value, touched: &mut Touched) {
         let status = ClaimStatus::of(claim);
-        if let Some(definition) = &status.definition {
-            if self.definition_users.entry(definition.uid.clone()).or_default().insert(key.clone()) {
-                touched.counted.insert(definition.name.clone());
-            }
+        if let Some(definition) = &status.definition
+            && self.definition_users.entry(definition.uid.clone()).or_default().insert(key.clone())
+        {
+            touched.counted.insert(definition.name.clone());
         }
         for class in status.bindings.iter().filter_map(|binding| binding.class_ref.as_ref()) {
             self.class_users.entry(class_key(class)).or_default().insert(key.clone());

@@ -31,7 +31,7 @@ impl Virtual for Projection {
         &[VirtualVerb::Get, VirtualVerb::List, VirtualVerb::Watch]
     }
 
-    fn from_stored(&self) -> Option<&dyn FromStored> {
+    fn follows_stored(&self) -> Option<&dyn FromStored> {
         Some(self)
     }
 }

@@ -32,7 +32,7 @@ impl Strategy for Entries {
         match there[..] {
             [_] => {}
             [] => {
-                errors.push(FieldError::required(spec.clone(), format!("one of {} is needed", SATISFIERS.join(", "))))
+                errors.push(FieldError::required(spec.clone(), format!("one of {} is needed", SATISFIERS.join(", "))));
             }
             [first, ..] => {
                 let others = there.iter().skip(1);

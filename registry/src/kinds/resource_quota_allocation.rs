@@ -37,12 +37,12 @@ impl Strategy for Allocations {
             Some(selector) => match LabelSelector::deserialize(selector) {
                 Ok(selector) => selector.validate(&spec.child("selector"), errors),
                 Err(error) => {
-                    errors.push(FieldError::invalid_json(spec.child("selector"), selector, &error.to_string()))
+                    errors.push(FieldError::invalid_json(spec.child("selector"), selector, &error.to_string()));
                 }
             },
         }
         let hard = value("/spec/allocation/hard").and_then(Value::as_object);
-        if hard.is_none_or(|hard| hard.is_empty()) {
+        if hard.is_none_or(serde_json::Map::is_empty) {
             errors.push(FieldError::required(spec.child("allocation").child("hard"), ""));
         }
         for field in ["spec.allocation.hard", "spec.default"] {

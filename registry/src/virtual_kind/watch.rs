@@ -111,7 +111,7 @@ impl MadeWatch {
     }
 
     fn make(&self, state: &Snapshot) -> Result<Known> {
-        let Some(maker) = self.kind.kind().maker().and_then(|maker| maker.from_stored()) else {
+        let Some(maker) = self.kind.kind().maker().and_then(|maker| maker.follows_stored()) else {
             return Err(not_followed(&self.kind));
         };
         let objects = maker.objects(state, &self.namespace)?;
@@ -143,7 +143,7 @@ fn differences(before: &Known, now: &Known, revision: u64) -> Vec<WatchEvent> {
 }
 
 fn made_of(kind: &ServedKind) -> Result<bailiwick_storage::Prefix> {
-    match kind.kind().maker().and_then(|maker| maker.from_stored()) {
+    match kind.kind().maker().and_then(|maker| maker.follows_stored()) {
         Some(maker) => maker.made_of(),
         None => Err(not_followed(kind)),
     }

@@ -26,7 +26,7 @@ fn a_change_touches_what_it_concerns() {
     let gold = catalog("gold", json!({ "selector": { "tier": "gold" } }));
     let touched = index.set_catalog("gold".to_owned(), Some(gold.clone()));
     assert_eq!(touched, [Work::Entry(place("a")), Work::Catalog("gold".to_owned())]);
-    assert_eq!(index.entry_state(&place("a")).unwrap().selected_by, [gold.clone()]);
+    assert_eq!(index.entry_state(&place("a")).unwrap().selected_by, std::slice::from_ref(&gold));
     // Its status says that it is in the catalog from now on.
     let touched = index.set_entry(place("a"), Some(entry("a", "gold", &["gold"])));
     assert_eq!(touched, [Work::Catalog("gold".to_owned()), Work::Entry(place("a"))]);

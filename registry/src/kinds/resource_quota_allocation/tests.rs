@@ -14,7 +14,7 @@ fn allocation(spec: Value) -> Object {
 fn wrong(spec: Value) -> Vec<String> {
     let mut errors = FieldErrors::default();
     Allocations.validate(&allocation(spec), &mut errors);
-    let mut found: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
+    let mut found: Vec<String> = errors.as_slice().iter().map(ToString::to_string).collect();
     found.sort();
     found
 }
