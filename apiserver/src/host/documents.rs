@@ -59,7 +59,9 @@ impl Documents {
         let content = match known.documents.get(&version).filter(|document| document.url == url) {
             Some(document) => document.content.clone(),
             None => {
-                let Some(content) = read::<Value>(client, &url).await? else { return Ok(None) };
+                // Asked for by a hash that is not the newest any more, a host only says where to look instead.
+                let newest = url.split('?').next().unwrap_or(&url);
+                let Some(content) = read::<Value>(client, newest).await? else { return Ok(None) };
                 let content = Arc::new(content);
                 if known.documents.len() >= MAX_DOCUMENTS {
                     known.documents.clear();

@@ -52,6 +52,10 @@ async fn what_stays(shop: Shop) {
     shop.bind("builder-again", all, json!({ "kind": "ServiceAccount", "name": "builder", "namespace": "shop" })).await;
     shop.gone(&format!("{BUNDLES}/taken")).await;
     assert_eq!(shop.root.get(&format!("{MAPS}/b")).await.code, 404);
+    let stays = shop.root.get(&format!("{MAPS}/a")).await.expect(200);
+    assert_eq!(stays["metadata"]["ownerReferences"], other);
+    // Nobody has that owner, so that it goes as garbage once nothing holds it.
+    shop.root.merge(&format!("{MAPS}/a"), &json!({ "metadata": { "finalizers": null } })).await.expect(200);
 
     shop.write("orphaned", json!([part(&[], map("c", json!({})))])).await;
     shop.ready("orphaned").await;

@@ -28,7 +28,7 @@ async fn rights_are_asked_for_when_it_is_written(shop: Shop) {
     }
     let act_as = json!([{ "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": ["builder", "weak", "gone"], "verbs": ["impersonate"] }]);
     shop.bind("alice-acts", act_as, alice()).await;
-    alice_writes.post(BUNDLES, &one).await.expect(201);
+    alice_writes.post_soon(BUNDLES, &one).await;
     let ready = shop.ready("one").await;
     assert_eq!(ready["status"]["requester"]["username"], "alice");
 
