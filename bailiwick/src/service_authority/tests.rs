@@ -76,7 +76,7 @@ async fn servers_share_an_authority_and_renew_it_before_it_runs_out() {
     first.prepare().await.unwrap();
     let error = first.renew().await.unwrap_err();
     assert!(
-        error.to_string().starts_with("the APIService \"v1alpha1.catalog.bailiwick.dev\" cannot be told"),
+        error.to_string().starts_with("the APIService \"v1alpha1.admission.bailiwick.dev\" cannot be told"),
         "{error}"
     );
     for name in &first.api_services {

@@ -14,7 +14,14 @@ use crate::direct::Direct;
 use crate::process::{Server, folder};
 
 /// What our program serves.
-pub(crate) const GROUPS: [&str; 2] = ["catalog.bailiwick.dev", "org.bailiwick.dev"];
+pub(crate) const GROUPS: [&str; 6] = [
+    "admission.bailiwick.dev",
+    "bundle.bailiwick.dev",
+    "catalog.bailiwick.dev",
+    "claim.bailiwick.dev",
+    "org.bailiwick.dev",
+    "quota.bailiwick.dev",
+];
 pub(crate) const VERSION: &str = "v1alpha1";
 pub(crate) const ENTRIES: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogentries";
 /// After this, what was to happen did not happen.
@@ -27,6 +34,7 @@ kind: ClusterRole
 metadata: {name: bailiwick}
 rules:
 - {apiGroups: [''], resources: [namespaces], verbs: [get, list, watch]}
+- {apiGroups: [''], resources: [resourcequotas], verbs: [list, watch]}
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings, clusterroles, clusterrolebindings]
   verbs: [get, list, watch]
