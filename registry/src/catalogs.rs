@@ -20,9 +20,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bailiwick_machinery::{Cause, FieldError, FieldErrors, Object};
 use bailiwick_storage::Txn;
-use serde::Serialize;
+use k8s_openapi::Resource;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 pub use self::exposure::Exposure;
 
@@ -32,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
+use crate::typed::typed;
 
 /// The group of catalogs' kinds.
 pub(crate) const GROUP: &str = "catalog.bailiwick.dev";
@@ -100,24 +100,7 @@ impl Write<'_> {
     }
 
     /// The object as its type. What has not the form of it is refused in the words of its schema.
-    fn read<T: DeserializeOwned>(&self, object: &Object) -> Result<T> {
+    fn read<T: Resource + DeserializeOwned>(&self, object: &Object) -> Result<T> {
         typed(object).or_else(|error| self.kind.validate(object).and(Err(error)))
-    }
-}
-
-/// An object as its type. What is stored was accepted once, so it has that form.
-pub(crate) fn typed<T: DeserializeOwned>(object: &Object) -> Result<T> {
-    T::deserialize(object.as_value()).map_err(|error| Error::Failed {
-        what: "an object of a catalog",
-        why: format!("{}: {error}", object.metadata().name()),
-    })
-}
-
-/// A view as an object.
-pub(crate) fn object_of(view: &impl Serialize) -> Result<Object> {
-    match serde_json::to_value(view) {
-        Ok(Value::Object(fields)) => Ok(Object::new(fields)),
-        Ok(_) => Err(Error::Failed { what: "a view of a catalog", why: "it is no object".to_owned() }),
-        Err(error) => Err(Error::Failed { what: "a view of a catalog", why: error.to_string() }),
     }
 }

@@ -35,6 +35,7 @@ mod served_kinds;
 mod strategy;
 mod subresource;
 mod turns;
+mod typed;
 mod update;
 mod virtual_kind;
 mod watch;

@@ -3,12 +3,14 @@
 use bailiwick_api::{DeletionPolicy, ResourceCatalog, ResourceCatalogClaim, ResourceCatalogEntry};
 use bailiwick_machinery::{Cause, FieldError, FieldPath, GroupVersion, Object};
 use bailiwick_storage::At;
+use k8s_openapi::Resource;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{CatalogRules, GROUP, VERSION, Write, typed};
+use super::{CatalogRules, GROUP, VERSION, Write};
 use crate::error::Result;
 use crate::registry::Registry;
+use crate::typed::typed;
 use crate::update::Part;
 
 // === impl CatalogRules ===
@@ -144,7 +146,7 @@ fn keep_finalizer(object: &mut Object) {
 }
 
 /// An object of ours, if it is there.
-async fn find<T: DeserializeOwned>(
+async fn find<T: Resource + DeserializeOwned>(
     registry: &Registry,
     plural: &str,
     namespace: &str,
