@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
 use bailiwick_machinery::{Reason, Status};
-use bailiwick_registry::{AllowPaths, Authorizer, Clock, Memberships, Registry, User};
+use bailiwick_registry::{
+    AddedTo, AllowPaths, Annotations, Authorizer, Clock, Memberships, Registry, User, tell_added_groups,
+};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
@@ -143,7 +145,8 @@ impl Server {
         B::Error: fmt::Display,
     {
         let (now, begun) = (self.clock.now(), Instant::now());
-        let (requester, (mut head, body)) = (self.in_groups(requester.into()), request.into_parts());
+        let (came, (mut head, body)) = (requester.into(), request.into_parts());
+        let requester = self.in_groups(&came);
         let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
         let (mut visit, mut response) = match read(&head, now) {
@@ -152,6 +155,9 @@ impl Server {
                 let user = requester.user();
                 let arrival = Arrival { head: &head, request: &request, audit_id: &audit_id, user, now };
                 let mut visit = Visit::new(labels, begun, self.begin_trail(&arrival));
+                if let (Some(annotations), Some(came), Some(user)) = (visit.annotations(), came.user(), user) {
+                    tell_added_groups(annotations, AddedTo::Sender, &came.groups, &user.groups);
+                }
                 let response = self.visit(&mut visit, &arrival, body, &requester, wanted).await;
                 (visit, response)
             }
@@ -259,7 +265,7 @@ impl Server {
                 return health.unwrap_or_else(unauthorized);
             }
         };
-        let impersonated = match self.impersonated(request, user, wanted).await {
+        let impersonated = match self.impersonated(request, user, wanted, visit.annotations()).await {
             Ok(impersonated) => impersonated,
             Err(status) => return refuse(&status),
         };
@@ -292,21 +298,25 @@ impl Server {
         request: &Request,
         user: &User,
         wanted: Wanted,
+        annotations: Option<&Annotations>,
     ) -> Result<Option<Impersonated>, Box<Status>> {
         let Some(wanted) = wanted.into_user()? else { return Ok(None) };
         let mut impersonated = impersonate(&*self.authorizer, user, &wanted, request.info()).await?;
         if let Some(groups) = self.groups(&impersonated.user) {
+            if let Some(annotations) = annotations {
+                tell_added_groups(annotations, AddedTo::Impersonated, &impersonated.user.groups, &groups);
+            }
             impersonated.user.groups = groups;
         }
         Ok(Some(impersonated))
     }
 
     /// Whoever asks, in the groups that are theirs.
-    fn in_groups(&self, requester: Requester) -> Requester {
-        let Requester::User(user) = &requester else { return requester };
+    fn in_groups(&self, requester: &Requester) -> Requester {
+        let Requester::User(user) = requester else { return requester.clone() };
         match self.groups(user) {
             Some(groups) => Requester::User(Arc::new(User { groups, ..User::clone(user) })),
-            None => requester,
+            None => requester.clone(),
         }
     }
 

@@ -19,7 +19,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
-use crate::follow::everything;
 use crate::place::Place;
 use crate::queue::Queue;
 use crate::status::StatusError;
@@ -34,7 +33,6 @@ mod status;
 mod verdict;
 
 use carry_out::{CarriedOut, RoleBindings};
-use follow::derived_only;
 use index::{Index, Work};
 
 const WORKERS: usize = 4;
@@ -105,14 +103,15 @@ impl OrganizationController {
             tasks.spawn(work(shared.clone()));
         }
         tokio::join!(
-            shared.follow(Api::<Group>::all(own.clone()), everything()),
-            shared.follow(Api::<Organization>::all(own.clone()), everything()),
-            shared.follow(Api::<OrgGroup>::all(own.clone()), everything()),
-            shared.follow(Api::<OrgRoleBinding>::all(own), everything()),
-            shared.follow(Api::<PartialObjectMeta<Namespace>>::all(host.clone()), everything()),
+            shared.follow(Api::<Group>::all(own.clone())),
+            shared.follow(Api::<Organization>::all(own.clone())),
+            shared.follow(Api::<OrgGroup>::all(own.clone())),
+            shared.follow(Api::<OrgRoleBinding>::all(own)),
+            shared.follow(Api::<PartialObjectMeta<Namespace>>::all(host.clone())),
             async {
+                // All of them: whoever takes the label off one that was made here does not take it out of sight.
                 if shared.role_bindings.is_some() {
-                    shared.follow(Api::<RoleBinding>::all(host), derived_only()).await;
+                    shared.follow(Api::<RoleBinding>::all(host)).await;
                 }
             },
         );

@@ -58,8 +58,8 @@ pub use error::{Error, Result};
 pub use host::{Host, HostError, HostKind};
 pub use kind::{Kind, KindError, Names, Renamed, SelectableField, Version};
 pub use organizations::{
-    AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, ProjectAccess, Projects,
-    follow_bindings, follow_organizations, follow_projects, owner_in_labels,
+    AddedTo, AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, ProjectAccess, Projects,
+    follow_bindings, follow_organizations, follow_projects, owner_in_labels, tell_added_groups,
 };
 pub use read::{List, ListRequest};
 pub use registry::Registry;
