@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{self, MediaType};
 use bailiwick_machinery::{Reason, Status};
-use bailiwick_registry::{AllowPaths, Authorizer, Clock, Memberships, Registry, User};
+use bailiwick_registry::{Allocations, AllowPaths, Authorizer, Clock, Memberships, Registry, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
@@ -489,7 +489,8 @@ impl Server {
     async fn answer_metrics(&self, head: &Parts) -> Response<Body> {
         // Where the store does not answer, the rest is wanted all the more.
         let objects = self.registry.object_counts().await.unwrap_or_default();
-        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects };
+        let quota = self.registry.allocations().map(Allocations::metrics);
+        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects, quota };
         self.metrics.answer(&head.headers, &now).map(Body::from)
     }
 
