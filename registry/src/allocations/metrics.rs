@@ -34,15 +34,8 @@ pub struct QuotaMetrics {
 
 impl Outcome {
     /// All there are.
-    pub const ALL: [Self; 7] = [
-        Self::Allowed,
-        Self::Exceeded,
-        Self::Uncovered,
-        Self::Counting,
-        Self::NotReady,
-        Self::TooMany,
-        Self::Failed,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Allowed, Self::Exceeded, Self::Uncovered, Self::Counting, Self::NotReady, Self::TooMany, Self::Failed];
 
     /// As labels of metrics have it.
     pub fn as_str(self) -> &'static str {
