@@ -9,6 +9,7 @@ mod histogram;
 mod identity;
 mod labels;
 mod process;
+mod quota;
 mod requests;
 mod storage;
 
@@ -16,6 +17,7 @@ use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
 use bailiwick_machinery::GroupResource;
+use bailiwick_registry::QuotaMetrics;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response};
 
@@ -62,6 +64,8 @@ pub(crate) struct Now<'n> {
     /// Requests that wait to read, and to write.
     pub(crate) waiting: [usize; 2],
     pub(crate) objects: Vec<(GroupResource, usize)>,
+    /// Of whoever decides about quotas, where there is someone.
+    pub(crate) quota: Option<&'n QuotaMetrics>,
 }
 
 const REQUEST_KINDS: [&str; 2] = ["readOnly", "mutating"];
@@ -87,6 +91,9 @@ impl Metrics {
         self.expose_load(&mut out, now);
         self.expose_audit(&mut out);
         expose_objects(&mut out, &now.objects);
+        if let Some(quota) = now.quota {
+            quota::expose(&mut out, quota);
+        }
         out.family("kubernetes_build_info", Type::Gauge, "What this server was built from.");
         out.sample("kubernetes_build_info", &[("git_version", GIT_VERSION)], 1);
         process::expose(&mut out);

@@ -35,6 +35,7 @@ const DEFAULT: &str = "default";
 pub struct QuotaController {
     own: Client,
     host: Client,
+    home: String,
 }
 
 struct Shared {
@@ -51,21 +52,22 @@ struct Shared {
 enum Work {
     /// Whether the project of this namespace is limited.
     Project(String),
-    /// An allocation of this name that has become exceeded.
-    Exceeded(String),
+    /// An allocation of this name that has something to report which it had not.
+    Report(String),
 }
 
 // === impl QuotaController ===
 
 impl QuotaController {
-    /// One that reads allocations as the user of `own`; namespaces and ResourceQuotas are those of `host`.
-    pub fn new(own: Client, host: Client) -> Self {
-        Self { own, host }
+    /// One that reads allocations as the user of `own`; namespaces and ResourceQuotas are those of `host`. The namespace
+    /// `home` is ours, and no project.
+    pub fn new(own: Client, host: Client, home: &str) -> Self {
+        Self { own, host, home: home.to_owned() }
     }
 
     /// Works until it is dropped.
     pub async fn run(self) {
-        let Self { own, host } = self;
+        let Self { own, host, home } = self;
         let shared = Arc::new(Shared {
             host: host.clone(),
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
@@ -88,7 +90,8 @@ impl QuotaController {
             }),
             follow(namespaces, everything(), "namespaces", purpose, |changes| {
                 shared.take(changes, |index, place, namespace| {
-                    index.set_namespace(&place.name, namespace.map(|namespace| namespace.labels().clone()));
+                    let labels = namespace.filter(|_| place.name != home).map(|namespace| namespace.labels().clone());
+                    index.set_namespace(&place.name, labels);
                     vec![Work::Project(place.name)]
                 });
             }),
@@ -140,18 +143,17 @@ impl Shared {
     async fn look_at(&self, work: &Work) -> Result<(), kube::Error> {
         match work {
             Work::Project(namespace) => self.limit(namespace).await,
-            Work::Exceeded(allocation) => {
+            Work::Report(allocation) => {
                 self.tell(allocation).await;
                 Ok(())
             }
         }
     }
 
-    /// Tells that an allocation is exceeded.
+    /// Tells that an allocation is exceeded, or has projects that are not limited.
     async fn tell(&self, allocation: &str) {
-        let Some(allocation) = self.index().allocation(allocation) else { return };
-        let exceeded = allocation.status.as_ref().and_then(index::exceeded);
-        if let Some(condition) = exceeded {
+        let Some((allocation, reported)) = self.index().take_report(allocation) else { return };
+        for condition in reported {
             let (about, reason) = (allocation.object_ref(&()), &condition.condition_type);
             self.announcer.warn(&about, "Count", reason, &condition.message).await;
         }

@@ -43,7 +43,10 @@ mod write;
 
 pub use accept::Accepted;
 pub use admission::{Admission, Proposal};
-pub use allocations::{Allocations, Denial, Labels as NamespaceLabels, Project, ProjectQuotas, QuotaChange};
+pub use allocations::{
+    Allocations, Denial, Labels as NamespaceLabels, Outcome as QuotaOutcome, Project, ProjectQuotas, QuotaChange,
+    QuotaMetrics,
+};
 pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,

@@ -2,6 +2,7 @@
 
 use bailiwick_machinery::encode::Layout;
 use bailiwick_machinery::media::{self, MediaType};
+use bailiwick_registry::Allocations;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
@@ -53,7 +54,8 @@ impl Server {
     async fn answer_metrics(&self, head: &Parts) -> Response<Body> {
         // Where the store does not answer, the rest is wanted all the more.
         let objects = self.registry.object_counts().await.unwrap_or_default();
-        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects };
+        let quota = self.registry.allocations().map(Allocations::metrics);
+        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects, quota };
         self.metrics.answer(&head.headers, &now).map(Body::from)
     }
 
