@@ -36,9 +36,7 @@ impl Shared {
     pub(super) async fn follow<K: Followed>(&self, api: Api<K>, config: watcher::Config) {
         let tell = |changes: Changes<K>| {
             self.apply(changes.objects.into_iter().map(|(place, object)| K::change(place, object)));
-            if changes.is_complete {
-                self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-            }
+            self.first_look.saw(changes.is_complete);
         };
         follow(api, config, &K::plural(&()), "organizations", tell).await;
     }
