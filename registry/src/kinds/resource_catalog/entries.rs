@@ -8,10 +8,11 @@ use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::catalogs::{object_of, typed};
+use crate::catalogs::object_of;
 use crate::error::Result;
 use crate::kind::{KindError, Version};
 use crate::read::{ListRequest, encoded, not_found};
+use crate::ruled_write::typed;
 use crate::selection::Selection;
 use crate::subresource::{Subresource, SubresourceCall, SubresourceVerb};
 
