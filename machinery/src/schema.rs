@@ -120,10 +120,12 @@ struct Node {
     list_type: Option<ListType>,
     map_keys: Box<[Box<str>]>,
     map_type: Option<MapType>,
-    default: Option<Value>,
+    default: Option<Box<Value>>,
     rules: Option<Box<Rules>>,
-    /// Title, description, example, externalDocs and x-kubernetes-validations, as they were written.
-    notes: Map<String, Value>,
+    /// Most levels have one, and next to none has another note: a map for each would take more room than all the rest.
+    description: Box<str>,
+    /// Title, example, externalDocs and x-kubernetes-validations, as they were written.
+    notes: Option<Box<Map<String, Value>>>,
 }
 
 /// The rules for a value beyond its type.
@@ -231,7 +233,7 @@ impl Schema {
 
     /// The value of what is absent.
     pub fn default_value(&self) -> Option<&Value> {
-        self.0.default.as_ref()
+        self.0.default.as_deref()
     }
 
     /// How a list merges; unsaid means atomic.
@@ -271,12 +273,14 @@ impl Schema {
 
     /// What the field is for.
     pub fn description(&self) -> &str {
-        self.0.notes.get("description").and_then(Value::as_str).unwrap_or_default()
+        &self.0.description
     }
 
     /// The rules in CEL, as they were written.
     pub fn validations(&self) -> &[Value] {
-        self.0.notes.get("x-kubernetes-validations").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        let notes = self.0.notes.as_deref();
+        let rules = notes.and_then(|notes| notes.get("x-kubernetes-validations")?.as_array());
+        rules.map_or(&[], Vec::as_slice)
     }
 
     fn rules(&self) -> Option<&Rules> {

@@ -54,7 +54,7 @@ pub(super) fn unchecked_fields(fields: &Map<String, Value>, path: &FieldPath) ->
 const UNSUPPORTED: [&str; 7] =
     ["$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties", "$schema"];
 /// Keywords that are kept for those who read the schema.
-const NOTES: [&str; 5] = ["description", "example", "externalDocs", "title", "x-kubernetes-validations"];
+const NOTES: [&str; 4] = ["example", "externalDocs", "title", "x-kubernetes-validations"];
 
 struct Reader {
     errors: FieldErrors,
@@ -95,7 +95,8 @@ impl Reader {
             list_type: self.one_of(fields, path, "x-kubernetes-list-type", &ListType::ALL, ListType::name),
             map_keys: self.names(fields, path, "x-kubernetes-list-map-keys"),
             map_type: self.one_of(fields, path, "x-kubernetes-map-type", &MapType::ALL, MapType::name),
-            default: fields.get("default").filter(|value| !value.is_null()).cloned(),
+            default: fields.get("default").filter(|value| !value.is_null()).cloned().map(Box::new),
+            description: fields.get("description").and_then(Value::as_str).unwrap_or_default().into(),
             notes: notes(fields),
             ..Node::default()
         };
@@ -304,9 +305,10 @@ fn check(node: &Node, format: Option<&str>) -> Check {
     }
 }
 
-fn notes(fields: &Map<String, Value>) -> Map<String, Value> {
+fn notes(fields: &Map<String, Value>) -> Option<Box<Map<String, Value>>> {
     let kept = |keyword: &str| fields.get(keyword).filter(|value| !is_empty(value)).cloned();
-    NOTES.into_iter().filter_map(|keyword| Some((keyword.to_owned(), kept(keyword)?))).collect()
+    let notes: Map<_, _> = NOTES.into_iter().filter_map(|name| Some((name.to_owned(), kept(name)?))).collect();
+    (!notes.is_empty()).then(|| Box::new(notes))
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -10,8 +10,11 @@ impl Schema {
     /// The OpenAPI form, which [`Schema::from_json`] reads.
     pub fn to_json(&self) -> Value {
         let node = &*self.0;
-        let mut fields = node.notes.clone();
+        let mut fields = node.notes.as_deref().cloned().unwrap_or_default();
         let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
+        if !node.description.is_empty() {
+            put("description", (*node.description).into());
+        }
         if let Some(kind) = node.kind {
             put("type", kind.name().into());
         }
@@ -32,7 +35,7 @@ impl Schema {
             put("required", names(&node.required));
         }
         if let Some(default) = &node.default {
-            put("default", default.clone());
+            put("default", (**default).clone());
         }
         if let Some(rules) = &node.rules {
             write_rules(rules, &mut put);

@@ -97,9 +97,7 @@ async fn many(client: &Client, ours: &Ours) -> Result<(), Failure> {
         bundle["metadata"]["labels"] = json!({"many": "yes"});
         (path(&format!("p{}", number % NAMESPACES)), bundle)
     });
-    let (made, ready) = tokio::join!(client.create_all(bundles), told.count(BUNDLES, is_ready));
-    made?;
-    ready?;
+    tokio::try_join!(client.create_all(bundles), told.count(BUNDLES, is_ready))?;
     let used = ours.usage()?.processor - before;
     verdict::within(format!("{BUNDLES} Bundles of 4 objects are ready"), Duration::from_secs(60), began.elapsed());
     println!("| processor time for that | – | {used:.1?} | – |");

@@ -72,9 +72,7 @@ async fn followed(ours: &Ours) -> Result<(), Failure> {
     let began = Instant::now();
     let claims = (0..CLAIMS)
         .map(|number| (format!("{API}/namespaces/p{}/resourcecatalogclaims", number % NAMESPACES), claim(number)));
-    let (made, realized) = tokio::join!(client.create_all(claims), copies.count(CLAIMS, |_| true));
-    made?;
-    realized?;
+    tokio::try_join!(client.create_all(claims), copies.count(CLAIMS, |_| true))?;
     println!("| {CLAIMS} claims made and realized | – | {:.1?} | – |", began.elapsed());
     verdict::idle(&format!("{CLAIMS} claims"), ours).await?;
     let lists = lists(&client).await?;
@@ -110,9 +108,9 @@ async fn gathered(ours: &Ours) -> Result<(), Failure> {
             json!({"resourceList": {"resources": [config_map("settings", json!({"number": number.to_string()}))]}});
         (format!("{API}/namespaces/many/resourcecatalogentries"), entry)
     });
-    client.create_all(entries).await?;
     let each = ENTRIES / CATALOGS;
-    told.count(CATALOGS, |catalog| entries_of(catalog).len() >= each).await?;
+    let gathered = told.count(CATALOGS, |catalog| entries_of(catalog).len() >= each);
+    tokio::try_join!(client.create_all(entries), gathered)?;
     println!("| {ENTRIES} entries made and gathered in {CATALOGS} catalogs | – | {:.1?} | – |", began.elapsed());
     let mut times = Vec::with_capacity(CHANGES);
     for number in 0..CHANGES {
@@ -155,7 +153,7 @@ fn claim(number: usize) -> Value {
     claim["spec"] = json!({
         "catalogName": "gold", "resourceCatalogEntry": {"namespace": "shop", "name": "settings"},
         "serviceAccountName": "maker", "keepSynchronized": true,
-        "namePrefix": format!("c{number}-"), "labels": {"bench": "copy"},
+        "namePrefix": format!("c{number}-"), "additionalLabels": {"bench": "copy"},
     });
     claim
 }

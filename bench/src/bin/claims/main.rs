@@ -57,12 +57,16 @@ async fn definitions() -> Result<(), Failure> {
     verdict::p99("a kind of claim can be used after its definition was sent", Duration::from_secs(1), usable);
     let mut told = client.watch(&format!("{API}/resourcebindingdefinitions")).await?;
     let began = Instant::now();
-    for number in 0..DEFINITIONS {
-        let plural = format!("kinds{number}");
-        client.create(&format!("{API}/resourceclaimdefinitions"), &claim_definition(&plural)).await?;
-        client.create(&format!("{API}/resourcebindingdefinitions"), &binding_definition(&plural)).await?;
-    }
-    told.count(DEFINITIONS, is_ready).await?;
+    let making = async {
+        for number in 0..DEFINITIONS {
+            let plural = format!("kinds{number}");
+            client.create(&format!("{API}/resourceclaimdefinitions"), &claim_definition(&plural)).await?;
+            client.create(&format!("{API}/resourcebindingdefinitions"), &binding_definition(&plural)).await?;
+        }
+        Ok::<(), Failure>(())
+    };
+    // Who does not read what a watch tells is cut off.
+    tokio::try_join!(making, told.count(DEFINITIONS, is_ready))?;
     println!("| {DEFINITIONS} definitions of claims and of bindings are ready | – | {:.1?} | – |", began.elapsed());
     verdict::idle(&format!("{DEFINITIONS} definitions of bindings"), &ours).await?;
     let usage = ours.usage()?;
@@ -87,9 +91,7 @@ async fn claims() -> Result<(), Failure> {
     let mut told = client.watch(&format!("/apis/{GROUP}/v1alpha1/things")).await?;
     let (began, before) = (Instant::now(), ours.usage()?.processor);
     let claims = (0..CLAIMS).map(|number| (path(number % NAMESPACES), claim(&format!("claim-{number}"))));
-    let (made, ready) = tokio::join!(client.create_all(claims), told.count(CLAIMS, is_bound));
-    made?;
-    ready?;
+    tokio::try_join!(client.create_all(claims), told.count(CLAIMS, is_bound))?;
     let (took, used) = (began.elapsed(), ours.usage()?.processor - before);
     verdict::within(format!("{CLAIMS} claims are bound, two resources each"), Duration::from_secs(120), took);
     println!("| processor time for that | – | {used:.1?} | – |");
