@@ -59,7 +59,7 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
     }
     if flags.runs(ControllerName::Quota) {
         let account = account("quota-controller");
-        run(QuotaController::new(account.clone(), account).run(), stopped);
+        run(QuotaController::new(account.clone(), account, PROVISIONER_NAMESPACE).run(), stopped);
     }
     if flags.runs(ControllerName::Bundle) {
         run(BundleController::new(acting("bundle-controller"), now).run(), stopped);

@@ -32,6 +32,8 @@ pub(crate) enum Mode {
 pub(crate) struct Aggregated {
     pub(crate) cluster: Cluster,
     flags: flags::ModeFlags,
+    /// The namespace of the Service that this is, if one is named.
+    service: Option<String>,
     /// Whether the cluster's authorities of clients are believed, and not those of a file.
     client_ca: bool,
     /// Whether the cluster's front proxies are believed, and not those of a file.
@@ -91,6 +93,7 @@ impl Mode {
             flags::Mode::Aggregated => Ok(Self::Aggregated(Box::new(Aggregated {
                 cluster: Cluster::reach(&flags.mode).await?,
                 flags: flags.mode.clone(),
+                service: flags.listen.service.as_ref().map(|service| service.namespace.clone()),
                 client_ca: flags.listen.client_ca_file.is_none(),
                 proxies: flags.authentication.request_header.requestheader_client_ca_file.is_none(),
                 audiences: flags.service_account.api_audiences.clone(),

@@ -137,7 +137,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
-    let metrics = Arc::new(Metrics::default());
+    let metrics = Arc::new(Metrics::beside(bailiwick_controllers::register_metrics));
     let listener = Listener::bind(address, tls, options).await?.counted_by(metrics.clone());
     let (url, stop, loading) = (url(listener.address()), Stop::default(), Loading::new(clock.clone()));
     let listening = tokio::spawn(listener.run(loading.clone(), stop.stopped.clone()));

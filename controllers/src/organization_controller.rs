@@ -15,10 +15,9 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::PartialObjectMeta;
 use kube::{Api, Client};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
+use crate::first_look::FirstLook;
 use crate::place::Place;
 use crate::queue::Queue;
 use crate::status::StatusError;
@@ -56,8 +55,7 @@ struct Shared {
     announcer: Announcer,
     index: Mutex<Index>,
     queue: Queue<Work>,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Why something is tried again.
@@ -94,15 +92,16 @@ impl OrganizationController {
             role_bindings,
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             index: Mutex::default(),
-            queue: Queue::new(),
-            unseen: watch::Sender::new(kinds),
+            queue: Queue::new("organization-controller"),
+            first_look: FirstLook::at(kinds),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
+            ),
             shared.follow(Api::<Group>::all(own.clone())),
             shared.follow(Api::<Organization>::all(own.clone())),
             shared.follow(Api::<OrgGroup>::all(own.clone())),
@@ -115,23 +114,6 @@ impl OrganizationController {
                 }
             },
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let work = shared.queue.next().await;
-        match shared.look_at(&work).await {
-            Ok(()) => shared.queue.done(&work),
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
-                shared.queue.failed(work);
-            }
-        }
     }
 }
 

@@ -12,10 +12,9 @@ use k8s_openapi::api::core::v1::{Namespace, ResourceQuota, ResourceQuotaSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::{ObjectMeta, PartialObjectMeta, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
+use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::queue::Queue;
 
@@ -35,6 +34,7 @@ const DEFAULT: &str = "default";
 pub struct QuotaController {
     own: Client,
     host: Client,
+    home: String,
 }
 
 struct Shared {
@@ -42,8 +42,7 @@ struct Shared {
     announcer: Announcer,
     index: Mutex<Index>,
     queue: Queue<Work>,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Something to look at.
@@ -51,44 +50,47 @@ struct Shared {
 enum Work {
     /// Whether the project of this namespace is limited.
     Project(String),
-    /// An allocation of this name that has become exceeded.
-    Exceeded(String),
+    /// An allocation of this name that has something to report which it had not.
+    Report(String),
 }
 
 // === impl QuotaController ===
 
 impl QuotaController {
-    /// One that reads allocations as the user of `own`; namespaces and ResourceQuotas are those of `host`.
-    pub fn new(own: Client, host: Client) -> Self {
-        Self { own, host }
+    /// One that reads allocations as the user of `own`; namespaces and ResourceQuotas are those of `host`. The namespace
+    /// `home` is ours, and no project.
+    pub fn new(own: Client, host: Client, home: &str) -> Self {
+        Self { own, host, home: home.to_owned() }
     }
 
     /// Works until it is dropped.
     pub async fn run(self) {
-        let Self { own, host } = self;
+        let Self { own, host, home } = self;
         let shared = Arc::new(Shared {
             host: host.clone(),
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             index: Mutex::default(),
-            queue: Queue::new(),
-            unseen: watch::Sender::new(KINDS),
+            queue: Queue::new("quota-controller"),
+            first_look: FirstLook::at(KINDS),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         let purpose = "quota allocations";
         let allocations = Api::<ResourceQuotaAllocation>::all(own);
         let namespaces = Api::<PartialObjectMeta<Namespace>>::all(host.clone());
         let quotas = Api::<ResourceQuota>::all(host);
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
+            ),
             follow(allocations, everything(), "quota allocations", purpose, |changes| {
                 shared.take(changes, |index, place, allocation| index.set_allocation(&place.name, allocation));
             }),
             follow(namespaces, everything(), "namespaces", purpose, |changes| {
                 shared.take(changes, |index, place, namespace| {
-                    index.set_namespace(&place.name, namespace.map(|namespace| namespace.labels().clone()));
+                    let labels = namespace.filter(|_| place.name != home).map(|namespace| namespace.labels().clone());
+                    index.set_namespace(&place.name, labels);
                     vec![Work::Project(place.name)]
                 });
             }),
@@ -99,23 +101,6 @@ impl QuotaController {
                 });
             }),
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let work = shared.queue.next().await;
-        match shared.look_at(&work).await {
-            Ok(()) => shared.queue.done(&work),
-            Err(error) => {
-                tracing::debug!(%error, ?work, "a project has no quota yet; it is tried again");
-                shared.queue.failed(work);
-            }
-        }
     }
 }
 
@@ -132,26 +117,23 @@ impl Shared {
             self.queue.extend(put(&mut index, place, object));
         }
         drop(index);
-        if changes.is_complete {
-            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-        }
+        self.first_look.saw(changes.is_complete);
     }
 
     async fn look_at(&self, work: &Work) -> Result<(), kube::Error> {
         match work {
             Work::Project(namespace) => self.limit(namespace).await,
-            Work::Exceeded(allocation) => {
+            Work::Report(allocation) => {
                 self.tell(allocation).await;
                 Ok(())
             }
         }
     }
 
-    /// Tells that an allocation is exceeded.
+    /// Tells that an allocation is exceeded, or has projects that are not limited.
     async fn tell(&self, allocation: &str) {
-        let Some(allocation) = self.index().allocation(allocation) else { return };
-        let exceeded = allocation.status.as_ref().and_then(index::exceeded);
-        if let Some(condition) = exceeded {
+        let Some((allocation, reported)) = self.index().take_report(allocation) else { return };
+        for condition in reported {
             let (about, reason) = (allocation.object_ref(&()), &condition.condition_type);
             self.announcer.warn(&about, "Count", reason, &condition.message).await;
         }

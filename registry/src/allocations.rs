@@ -18,6 +18,7 @@ mod guard;
 mod judge;
 mod keeper;
 mod ledger;
+mod metrics;
 mod picture;
 mod refusal;
 mod source;
@@ -30,6 +31,7 @@ use bailiwick_machinery::GroupKind;
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use judge::QuotaChange;
+pub use metrics::{Outcome, QuotaMetrics};
 pub use refusal::Denial;
 pub use source::{Labels, Project, ProjectQuotas};
 
@@ -66,6 +68,7 @@ pub struct Allocations {
     requests_rx: Mutex<Option<mpsc::Receiver<Request>>>,
     /// keeper --up to which revision everything is told--> writers of ResourceQuotas
     through_tx: watch::Sender<u64>,
+    metrics: Arc<QuotaMetrics>,
 }
 
 // === impl Allocations ===
@@ -76,7 +79,8 @@ impl Allocations {
         let (requests_tx, requests_rx) = mpsc::channel(MAX_WAITING);
         let (through_tx, _) = watch::channel(0);
         let requests_rx = Mutex::new(Some(requests_rx));
-        Arc::new(Self { authorizer, elsewhere, requests_tx, requests_rx, through_tx })
+        let metrics = Arc::default();
+        Arc::new(Self { authorizer, elsewhere, requests_tx, requests_rx, through_tx, metrics })
     }
 
     /// Begins to decide. Writers of our own ResourceQuotas wait until what they wrote is told, which [`Allocations::keep`]
@@ -89,7 +93,8 @@ impl Allocations {
             registry.writers_wait_for(GroupKind::new("", "ResourceQuota"), self.through_tx.subscribe());
         }
         let (rows, elsewhere, book) = (Rows::new()?, self.elsewhere.clone(), Book::default());
-        let desk = Desk { registry: registry.clone(), rows, own, elsewhere, book };
+        let metrics = self.metrics.clone();
+        let desk = Desk { registry: registry.clone(), rows, own, elsewhere, book, metrics };
         registry.spawn(desk.run(requests_rx));
         Ok(())
     }
@@ -107,6 +112,11 @@ impl Allocations {
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// What operators can see of it.
+    pub fn metrics(&self) -> &QuotaMetrics {
+        &self.metrics
     }
 
     fn own(&self, registry: &Registry) -> Option<OwnProjects> {

@@ -21,6 +21,7 @@ mod follow;
 mod host;
 mod kind;
 pub mod kinds;
+mod named_account;
 mod organizations;
 mod own_writes;
 pub mod rbac;
@@ -28,6 +29,7 @@ mod read;
 mod registry;
 mod remote_namespaces;
 mod requester;
+mod ruled_write;
 mod selection;
 mod selector_review;
 mod served_kind;
@@ -35,6 +37,7 @@ mod served_kinds;
 mod strategy;
 mod subresource;
 mod turns;
+mod typed;
 mod update;
 mod virtual_kind;
 mod watch;
@@ -42,7 +45,10 @@ mod write;
 
 pub use accept::Accepted;
 pub use admission::{Admission, Proposal};
-pub use allocations::{Allocations, Denial, Labels as NamespaceLabels, Project, ProjectQuotas, QuotaChange};
+pub use allocations::{
+    Allocations, Denial, Labels as NamespaceLabels, Outcome as QuotaOutcome, Project, ProjectQuotas, QuotaChange,
+    QuotaMetrics,
+};
 pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,
     Resource as ResourceAttributes, RuleResolver, Target as AuthorizationTarget,

@@ -100,7 +100,8 @@ impl Registry {
         tokio::spawn(self.end.clone().run_until_cancelled_owned(task));
     }
 
-    pub(crate) fn allocations(&self) -> Option<&Allocations> {
+    /// Who holds ResourceQuotas to the quota allocations, if anyone does.
+    pub fn allocations(&self) -> Option<&Allocations> {
         self.allocations.as_deref()
     }
 

@@ -28,6 +28,8 @@ pub struct ClusterQuotas {
 
 #[derive(Default)]
 struct Known {
+    /// The namespace that we are in, which is no project.
+    home: String,
     labels: BTreeMap<String, NamespaceLabels>,
     quotas: BTreeMap<String, BTreeMap<String, QuotaFacts>>,
     /// The newest version of a ResourceQuota that was seen.
@@ -41,12 +43,15 @@ struct Known {
 // === impl ClusterQuotas ===
 
 impl ClusterQuotas {
-    /// Those of this cluster, and what follows them for as long as it is polled.
-    pub fn new(client: Client) -> (Self, impl Future<Output = ()> + Send) {
+    /// Those of this cluster, and what follows them for as long as it is polled, once it is known where our `home` is: that
+    /// namespace is no project, and nobody is asked about its ResourceQuotas.
+    pub fn new(client: Client, home: impl Future<Output = String> + Send) -> (Self, impl Future<Output = ()> + Send) {
         let known = Arc::default();
         let quotas = Self { client, known, news: Arc::default() };
         let following = quotas.clone();
         (quotas, async move {
+            let home = home.await;
+            following.known().home = home;
             tokio::join!(following.follow_namespaces(), following.follow_quotas());
         })
     }
@@ -59,6 +64,8 @@ impl ClusterQuotas {
             let mut known = self.known();
             match change {
                 Ok(watcher::Event::Init) => found.clear(),
+                Ok(watcher::Event::InitApply(namespace) | watcher::Event::Apply(namespace))
+                    if namespace.name_any() == known.home => {}
                 Ok(watcher::Event::InitApply(namespace)) => {
                     found.insert(namespace.name_any(), namespace.labels().clone());
                 }
@@ -149,6 +156,9 @@ impl ProjectQuotas for ClusterQuotas {
     }
 
     async fn labels_now(&self, namespace: &str) -> Result<Option<NamespaceLabels>, Error> {
+        if self.known().home == namespace {
+            return Ok(None);
+        }
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let found = ask(|| namespaces.get_metadata_opt(namespace)).await;
         let unknown = |error| {

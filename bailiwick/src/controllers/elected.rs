@@ -30,7 +30,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
 /// Competes for the Lease, and runs the controllers while it is held. Ends some time after `stopped`, when the Lease was given
-/// back. The Lease is in the namespace of the Service, if one is named, or else of our account, where it has the right to it.
+/// back. The Lease is in our own namespace.
 pub(crate) fn start(
     server: &Arc<Server>,
     cluster: Client,
@@ -41,8 +41,7 @@ pub(crate) fn start(
     let (server, identity) = (server.clone(), identity());
     tokio::spawn(async move {
         let Some(account) = stopped.run_until_cancelled(account(&cluster)).await else { return };
-        let namespace = namespace.or_else(|| home(&account.name).map(str::to_owned));
-        let namespace = namespace.unwrap_or_else(|| cluster.default_namespace().to_owned());
+        let namespace = home(&cluster, namespace, &account);
         let options = LeaderElectionOptions::default();
         let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
         let lead = || lead(server.clone(), cluster.clone(), account.clone(), namespace.clone(), flags.clone());
@@ -50,9 +49,11 @@ pub(crate) fn start(
     })
 }
 
-/// The namespace of a service account.
-fn home(user: &str) -> Option<&str> {
-    user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':').map(|(namespace, _)| namespace)
+/// Our own namespace: that of the Service, if one is named, or else of our account, where it has the right to a Lease.
+pub(crate) fn home(cluster: &Client, service: Option<String>, account: &User) -> String {
+    let account = account.name.strip_prefix(SERVICE_ACCOUNT).and_then(|rest| rest.split_once(':'));
+    let namespace = service.or_else(|| account.map(|(namespace, _)| namespace.to_owned()));
+    namespace.unwrap_or_else(|| cluster.default_namespace().to_owned())
 }
 
 /// Runs the controllers that the flags ask for, as long as it is polled. The provisioner is in the namespace of the Lease.
@@ -71,7 +72,7 @@ async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: St
         running.spawn(CatalogClaimController::new(acting.clone(), now).run());
     }
     if flags.runs(ControllerName::Quota) {
-        running.spawn(QuotaController::new(own, cluster).run());
+        running.spawn(QuotaController::new(own, cluster, &namespace).run());
     }
     if flags.runs(ControllerName::Bundle) {
         running.spawn(BundleController::new(acting.clone(), now).run());

@@ -15,7 +15,7 @@ use bailiwick_registry::{
 
 use super::{Aggregated, Api, chain};
 use crate::acting::ClusterHost;
-use crate::controllers::elected::account;
+use crate::controllers::elected::{account, home};
 use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
@@ -50,7 +50,9 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
         .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
-    let (quotas, following) = ClusterQuotas::new(cluster.own.clone());
+    let (own, service) = (cluster.own.clone(), aggregated.service.clone());
+    let home = async move { home(&own, service, &account(&own).await) };
+    let (quotas, following) = ClusterQuotas::new(cluster.own.clone(), home);
     tokio::spawn(following);
     let allocations = Allocations::new(authorizer.clone(), Some(Arc::new(quotas.clone())));
     let registry = Arc::new(registry.with_allocations(&allocations).map_err(HandlerError::Furnish)?);

@@ -31,8 +31,8 @@ async fn claimed(estate: &Estate, spec: Value) -> Value {
     estate.resources_of("db", 1).await.remove(0)
 }
 
-/// RCD-17: what the resource's Secret holds is in a Secret of the claim's namespace, under the name that the claim gives,
-/// follows changes, and goes with the claim before the resource is anyone else's.
+/// RCD-17, N-09, M-RCD-6: what the resource's Secret holds is in a Secret of the claim's namespace, under the name that the claim gives,
+/// follows changes, comes back if someone removes it, and goes with the claim before the resource is anyone else's.
 async fn secrets_follow_the_resource(estate: Estate) {
     let server = claimed(&estate, json!({ "writeConnectionSecretToRef": { "name": "connection" } })).await;
     let secrets = format!("/api/v1/namespaces/{}/secrets", estate.namespace);
@@ -52,13 +52,21 @@ async fn secrets_follow_the_resource(estate: Estate) {
     let source_path = format!("{secrets}/{}", server["metadata"]["name"].as_str().unwrap());
     estate.root.merge(&source_path, &json!({ "data": { "password": "dHdv" } })).await.expect(200);
     is_told("dHdv").await;
+    // What someone removes or changes of it is there again.
+    let uid = |secret: &Value| secret["metadata"]["uid"].clone();
+    let before = uid(&estate.root.get(&path).await.expect(200));
+    estate.root.delete(&path).await.expect(200);
+    is_told("dHdv").await;
+    assert_ne!(uid(&estate.root.get(&path).await.expect(200)), before);
+    estate.root.merge(&path, &json!({ "data": { "password": "b2xk" } })).await.expect(200);
+    is_told("dHdv").await;
     let claim = format!("{}/db", estate.claims());
     estate.root.delete(&claim).await.expect(200);
     estate.gone(&claim).await;
     estate.gone(&path).await;
 }
 
-/// Decisions 43: a Secret that is not the resource's is not read for it, and one that is not the claim's is not overwritten.
+/// N-09, decisions 43: a Secret that is not the resource's is not read for it, and one that is not the claim's is not overwritten.
 async fn secrets_of_others_stay_theirs(estate: Estate) {
     let server = claimed(&estate, json!({})).await;
     let secrets = format!("/api/v1/namespaces/{}/secrets", estate.namespace);
@@ -79,13 +87,6 @@ async fn secrets_of_others_stay_theirs(estate: Estate) {
     assert!(message.contains("\"db\""), "{message}");
     assert_eq!(estate.root.get(&path).await.expect(200)["data"], json!({ "mine": "bWluZQ==" }));
     estate.root.delete(&path).await.expect(200);
-    eventually("the claim is told", async || {
-        // Nobody tells that a name has become free: it is tried again after a while, or when something changes.
-        estate
-            .root
-            .merge(&format!("{}/db", estate.claims()), &json!({ "metadata": { "annotations": { "touched": "yes" } } }))
-            .await;
-        estate.root.get(&path).await.json()["data"]["password"] == "c2VjcmV0"
-    })
-    .await;
+    eventually("the claim is told", async || estate.root.get(&path).await.json()["data"]["password"] == "c2VjcmV0")
+        .await;
 }

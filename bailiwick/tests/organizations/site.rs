@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::behind::{self, AUDIT_LOG, audit_flags};
-use crate::client::{Answer, Client, Endpoint, JSON, MERGE_PATCH, request};
+use crate::client::{Answer, Client, Endpoint, Events, JSON, MERGE_PATCH, request};
 use crate::process::{PATIENCE, Server, folder};
 
 pub(crate) const API: &str = "/apis/org.bailiwick.dev/v1alpha1";
@@ -280,6 +280,11 @@ impl Person {
             }
         }
         self.client.send(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Follows objects, as the administrator.
+    pub(crate) async fn watch(&self, path: &str) -> Events {
+        self.client.watch(path).await.unwrap()
     }
 
     /// The groups that our server takes them to be in.

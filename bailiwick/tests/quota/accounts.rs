@@ -5,37 +5,52 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::estate::{API, Estate, quotas, until};
+use crate::estate::{API, Estate, items, quotas, text, until};
 
-/// QUOTA-13, QUOTA-21, D-QUOTA-9: a project that comes with a quota is counted, also beyond what there is, and one that goes
+in_both_modes!(
+    projects_come_and_go_by_their_labels,
+    what_is_deleted_is_free_again,
+    the_status_is_written_when_it_matters_and_put_right,
+    an_allocation_that_changes_is_counted_anew,
+    the_system_is_no_project,
+);
+
+/// QUOTA-13, QUOTA-21, D-QUOTA-9, Q-05: a project that comes with a quota is counted, also beyond what there is, and one that goes
 /// is not. The next write is judged by the labels that there are then.
-#[tokio::test]
-async fn projects_come_and_go_by_their_labels() {
-    let estate = Estate::of_alice().await;
+async fn projects_come_and_go_by_their_labels(estate: Estate) {
+    let estate = estate.of_alice().await;
     estate.create("one", "default", &json!({ "cpu": "6" })).await.expect(201);
     estate.project("late", &json!({})).await;
     estate.create("late", "default", &json!({ "cpu": "5" })).await.expect(201);
     let label = |owner| json!({ "metadata": { "labels": { "owner": owner } } });
     estate.root.merge("/api/v1/namespaces/late", &label("alice")).await.expect(200);
+    estate.catch_up("alice", "cpu", "11").await;
     estate.set("late", "default", &json!({ "cpu": "5001m" })).await.expect(403);
     estate.used_becomes("alice", "cpu", "11").await;
     assert_eq!(estate.condition_becomes("alice", "OverAllocated", "True").await, "cpu: 11 of 10");
     estate.root.merge("/api/v1/namespaces/late", &label("bob")).await.expect(200);
+    estate.catch_up("alice", "cpu", "6").await;
     estate.set("late", "default", &json!({ "cpu": "50" })).await.expect(200);
     estate.used_becomes("alice", "cpu", "6").await;
     estate.condition_becomes("alice", "OverAllocated", "False").await;
     assert_eq!(estate.allocation("alice").await["status"]["projectCount"], 3);
 }
 
-/// QUOTA-24: what a quota held is free again within a second after it is gone, and with its namespace too.
-#[tokio::test]
-async fn what_is_deleted_is_free_again() {
-    let estate = Estate::of_alice().await;
+/// QUOTA-24, Q-06: what a quota held is free again within a second after it is gone, not before, and once; and with its
+/// namespace too.
+async fn what_is_deleted_is_free_again(estate: Estate) {
+    let estate = estate.of_alice().await;
     for (namespace, cpu) in [("one", "6"), ("two", "4")] {
         estate.create(namespace, "default", &json!({ "cpu": cpu })).await.expect(201);
     }
+    estate.catch_up("alice", "cpu", "10").await;
+    // What is about to go is there until it is gone.
+    let path = format!("{}/default", quotas("one"));
+    estate.root.merge(&path, &json!({ "metadata": { "finalizers": ["example.org/wait"] } })).await.expect(200);
+    estate.root.delete(&path).await.expect(200);
+    estate.create("three", "default", &json!({ "cpu": "1" })).await.expect(403);
     let began = Instant::now();
-    estate.root.delete(&format!("{}/default", quotas("one"))).await.expect(200);
+    estate.root.merge(&path, &json!({ "metadata": { "finalizers": [] } })).await.expect(200);
     estate.used_becomes("alice", "cpu", "4").await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     let told = estate.condition_becomes("alice", "Uncovered", "True").await;
@@ -47,12 +62,16 @@ async fn what_is_deleted_is_free_again() {
     estate.create("one", "default", &json!({ "cpu": "10" })).await.expect(201);
 }
 
-/// QUOTA-17, QUOTA-22: what does not matter is not written down, and what someone writes over the truth is put right.
-#[tokio::test]
-async fn the_status_is_written_when_it_matters_and_put_right() {
-    let estate = Estate::of_alice().await;
+/// QUOTA-17, QUOTA-22, D-QUOTA-3, Q-08: what does not matter is not written down, and what someone writes over the truth is put right.
+async fn the_status_is_written_when_it_matters_and_put_right(estate: Estate) {
+    let estate = estate.of_alice().await;
     estate.create("one", "default", &json!({ "cpu": "6" })).await.expect(201);
     let version = || async { estate.allocation("alice").await["metadata"]["resourceVersion"].clone() };
+    let is_told = || async {
+        let row = estate.allocation("alice").await["status"]["usedByProject"][0].clone();
+        row["quotas"][0]["uid"].is_string().then_some(())
+    };
+    until(is_told, || "the quota is not told".to_owned()).await;
     let before = version().await;
     let path = format!("{}/default", quotas("one"));
     let labels = json!({ "metadata": { "labels": { "a": "b" }, "annotations": { "c": "d" } } });
@@ -64,13 +83,15 @@ async fn the_status_is_written_when_it_matters_and_put_right() {
     estate.root.merge(&format!("{API}/resourcequotaallocations/alice/status"), &lie).await.expect(200);
     estate.used_becomes("alice", "cpu", "6").await;
     estate.create("two", "default", &json!({ "cpu": "5" })).await.expect(403);
-    assert_eq!(estate.allocation("alice").await["status"]["usedByProject"][0]["namespace"], "one");
+    let is_right = || async {
+        (estate.allocation("alice").await["status"]["usedByProject"][0]["namespace"] == "one").then_some(())
+    };
+    until(is_right, || "the projects are not put right".to_owned()).await;
 }
 
 /// QUOTA-23, D-QUOTA-8: an allocation that selects or counts something else is counted anew, and so is one that comes again.
-#[tokio::test]
-async fn an_allocation_that_changes_is_counted_anew() {
-    let estate = Estate::of_alice().await;
+async fn an_allocation_that_changes_is_counted_anew(estate: Estate) {
+    let estate = estate.of_alice().await;
     estate.project("other", &json!({ "owner": "bob" })).await;
     estate.create("one", "default", &json!({ "cpu": "6", "memory": "1Gi" })).await.expect(201);
     estate.create("other", "default", &json!({ "cpu": "3", "memory": "2Gi" })).await.expect(201);
@@ -89,14 +110,42 @@ async fn an_allocation_that_changes_is_counted_anew() {
     estate.used_becomes("alice", "cpu", "160").await;
     estate.set("other", "default", &json!({ "cpu": "141" })).await.expect(403);
     estate.set("other", "default", &json!({ "cpu": "140" })).await.expect(200);
-    let system = estate.root.get(&format!("{API}/namespaces/kube-system/localresourcequotaallocations")).await;
-    assert_eq!(system.expect(200)["items"], json!([]), "the system is no project");
+}
+
+/// D-QUOTA-2, decisions 34: what selects everything does not select the system's namespace nor our own, which nobody is asked
+/// about either: they are neither charged nor reported, nor are they given a quota.
+async fn the_system_is_no_project(estate: Estate) {
+    let mut object = crate::estate::allocation("all", &json!({}), &json!({ "services": "100000" }));
+    object["spec"]["uncoveredPolicy"] = json!("Zero");
+    estate.create("bailiwick-system", "own", &json!({ "services": "200000" })).await.expect(201);
+    estate.create("kube-system", "own", &json!({ "pods": "10000" })).await.expect(201);
+    estate.project("one", &json!({})).await;
+    estate.root.post(&format!("{API}/resourcequotaallocations"), &object).await.expect(201);
+    estate.condition_becomes("all", "Uncovered", "False").await;
+    let made = || async {
+        let answer = estate.root.get(&format!("{}/default", quotas("one"))).await;
+        (answer.code == 200).then_some(())
+    };
+    until(made, || "other projects are given a quota".to_owned()).await;
+    estate.used_becomes("all", "services", "0").await;
+    estate.create("bailiwick-system", "more", &json!({ "services": "300000" })).await.expect(201);
+    let told = estate.root.get(&format!("{API}/localresourcequotaallocations")).await.expect(200);
+    let told: Vec<String> = items(&told).iter().map(|item| text(&item["metadata"]["namespace"])).collect();
+    assert!(told.contains(&"one".to_owned()) && told.contains(&"default".to_owned()), "{told:?}");
+    for name in ["kube-system", "bailiwick-system"] {
+        assert!(!told.contains(&name.to_owned()), "{told:?}");
+        assert_eq!(estate.root.get(&format!("{}/default", quotas(name))).await.code, 404);
+    }
+    estate.used_is("all", "services", "0").await;
+    for (namespace, name) in [("bailiwick-system", "own"), ("bailiwick-system", "more"), ("kube-system", "own")] {
+        estate.root.delete(&format!("{}/{name}", quotas(namespace))).await.expect(200);
+    }
 }
 
 /// Decisions 16: all projects can be read, a page at a time, and only the largest are in the status.
 #[tokio::test]
 async fn projects_are_told_in_pages() {
-    let estate = Estate::open().await;
+    let estate = Estate::alone().await;
     estate.allot("all", &json!({ "matchLabels": { "a": "b" } }), &json!({ "pods": "1000" })).await;
     for number in 0..105 {
         let name = format!("p{number:03}");
@@ -111,9 +160,9 @@ async fn projects_are_told_in_pages() {
     let (mut after, mut found) = (String::new(), Vec::new());
     loop {
         let page = estate.root.get(&format!("{path}?limit=40&continue={after}")).await.expect(200);
-        let names = page["projects"].as_array().unwrap().iter().map(|row| crate::estate::text(&row["namespace"]));
+        let names = page["projects"].as_array().unwrap().iter().map(|row| text(&row["namespace"]));
         found.extend(names);
-        after = crate::estate::text(&page["continue"]);
+        after = text(&page["continue"]);
         if after.is_empty() {
             break;
         }

@@ -1,13 +1,41 @@
 //! Quota allocations as people use them: an owner divides what was allotted, and nobody gets more.
+//!
+//! Most cases are tried twice: with a server that stands alone, and with one that a real kube-apiserver asks by its webhook.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+/// Each case with a server that stands alone, and with one behind a cluster.
+macro_rules! in_both_modes {
+    ($($case:ident),+ $(,)?) => {
+        mod alone {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(crate::estate::Estate::alone().await).await;
+            })+
+        }
+
+        mod behind {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                super::$case(crate::estate::Estate::behind().await).await;
+            })+
+        }
+    };
+}
+
 mod accounts;
+mod bank;
+#[path = "../organizations/behind.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
+mod behind;
 #[path = "../system/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod division;
 mod estate;
+#[path = "../install/host.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
+mod host;
 mod newcomers;
 mod owners;
 #[path = "../support/process.rs"]
@@ -15,4 +43,10 @@ mod owners;
 mod process;
 mod projection;
 mod races;
+#[path = "../organizations/site.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
+mod telling;
+#[path = "../install/world.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
+mod world;

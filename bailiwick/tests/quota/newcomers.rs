@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::estate::{API, Estate, allocation, quotas, until};
 
+in_both_modes!(a_new_project_is_neither_unlimited_nor_unusable);
+
 async fn allot(estate: &Estate, name: &str, policy: &str, hard: &Value, default: &Value) {
     let mut object = allocation(name, &json!({ "matchLabels": { "owner": name } }), hard);
     object["spec"]["uncoveredPolicy"] = json!(policy);
@@ -22,9 +24,7 @@ async fn default_quota(estate: &Estate, namespace: &str) -> Value {
 
 /// B-QUOTA-3, D-QUOTA-2, M-QUOTA-4: a new project is reported, or gets nothing, or what the allocation says, as far as that
 /// fits. What is made stays when the allocation goes.
-#[tokio::test]
-async fn a_new_project_is_neither_unlimited_nor_unusable() {
-    let estate = Estate::open().await;
+async fn a_new_project_is_neither_unlimited_nor_unusable(estate: Estate) {
     let (hard, none) = (json!({ "cpu": "10", "pods": "4" }), json!({}));
     allot(&estate, "reported", "Report", &hard, &none).await;
     allot(&estate, "zero", "Zero", &hard, &none).await;

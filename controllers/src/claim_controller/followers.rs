@@ -126,7 +126,7 @@ async fn follow_secrets(shared: Arc<Shared>, namespace: String) {
     follow(api, everything(), &what, "claims", |changes: Changes<PartialObjectMeta<Secret>>| {
         for (place, object) in changes.objects {
             let version = object.map(|object| object.resource_version().unwrap_or_default());
-            let work = shared.index().see_secret(&place, version);
+            let work = shared.index().secrets.see(&place, version);
             shared.queue.extend(work);
         }
     })

@@ -1,20 +1,25 @@
 //! What was seen last, and what a change of it touches.
 
+mod known;
+mod secrets;
+mod uses;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use bailiwick_api::claims::{
-    ClaimRef, KindFacts, ObjectRef, Phase, Rules, claim_ref, connection_secret, is_ready, phase,
-};
+use bailiwick_api::claims::{ClaimRef, KindFacts, ObjectRef, Rules};
 use bailiwick_api::{KindReference, ResourceBindingDefinition};
-use kube::ResourceExt;
 use serde_json::Value;
 
-use super::claim_status::ClaimStatus;
-use super::objects::{is_going, text};
+use super::objects::text;
 use super::{Work, group_kind};
 use crate::place::Place;
 use crate::served_kinds::GroupKind;
+
+pub(super) use known::{Definition, EntryFacts, Resource, Standing, Wanted};
+
+use secrets::Secrets;
+use uses::Uses;
 
 /// An object of a kind that is data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,58 +28,12 @@ pub(super) struct Key {
     pub(super) place: Place,
 }
 
-/// A definition, read once.
-pub(super) struct Definition {
-    pub(super) object: ResourceBindingDefinition,
-    /// For each of its resources. What was accepted can be read; if not, nothing is done with it.
-    pub(super) rules: Vec<Rules>,
-}
-
-/// What came of looking at a definition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// The kind of its claims, if these can be handled: they are, so that those that go can go.
-    pub(super) claim: Option<Arc<KindFacts>>,
-    /// The kinds of its resources and classes, if claims are satisfied by it.
-    pub(super) entries: Option<Vec<EntryFacts>>,
-}
-
-/// The kinds of one of the resources of a definition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct EntryFacts {
-    pub(super) resource: Arc<KindFacts>,
-    pub(super) class: Arc<KindFacts>,
-}
-
-/// What must be known of a resource.
-#[derive(Clone, Debug)]
-pub(super) struct Resource {
-    pub(super) uid: String,
-    /// Whose it says it is.
-    pub(super) claim: Option<ClaimRef>,
-    pub(super) ready: bool,
-    pub(super) going: bool,
-    pub(super) phase: Option<Phase>,
-    pub(super) secret: Option<(String, String)>,
-    /// All of it, for as long as it is nobody's.
-    pub(super) whole: Option<Arc<Value>>,
-}
-
 /// What a change touches.
 #[derive(Default)]
 pub(super) struct Touched {
     pub(super) work: Vec<Work>,
     /// Definitions whose claims are others now.
     pub(super) counted: BTreeSet<String>,
-}
-
-/// A kind that is followed, and what for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) facts: Arc<KindFacts>,
-    pub(super) claims: bool,
-    pub(super) classes: bool,
-    pub(super) resources: bool,
 }
 
 /// What was seen last.
@@ -95,17 +54,8 @@ pub(super) struct Index {
     pub(super) resources: HashMap<GroupKind, HashMap<Place, Resource>>,
     /// Kinds of which everything has been seen.
     seen: HashSet<GroupKind>,
-    /// The claims that a definition satisfies, by its UID.
-    definition_users: HashMap<String, BTreeSet<Key>>,
-    /// The claims that use a class.
-    class_users: HashMap<Key, BTreeSet<Key>>,
-    /// Secrets that claims are told the content of, with their versions.
-    secrets: HashMap<Place, String>,
-    secret_users: HashMap<Place, BTreeSet<Key>>,
-    /// For each claim, the Secrets whose users it is among.
-    used_secrets: HashMap<Key, BTreeSet<Place>>,
-    /// For each claim, from which versions of which Secrets its own was made.
-    handed_on: HashMap<Key, Vec<(Place, Option<String>)>>,
+    uses: Uses,
+    pub(super) secrets: Secrets,
 }
 
 // === impl Index ===
@@ -248,60 +198,23 @@ impl Index {
         };
         let mut touched = Touched::default();
         if let Some(old) = &old {
-            self.forget_uses(&key, old, &mut touched);
+            self.uses.forget(&key, old, &mut touched);
         }
         match &new {
             Some(new) => {
                 self.claims_by_uid.insert(text(new, "/metadata/uid").to_owned(), key.clone());
-                self.note_uses(&key, new, &mut touched);
+                self.uses.note(&key, new, &mut touched);
                 touched.work.push(Work::Claim(key));
             }
             None => {
                 self.set_waiting(&key, false);
-                self.handed_on.remove(&key);
-                for place in self.used_secrets.remove(&key).unwrap_or_default() {
-                    if let Some(users) = self.secret_users.get_mut(&place) {
-                        users.remove(&key);
-                    }
-                }
+                self.secrets.forget(&key);
             }
         }
         if let Some(old) = old.filter(|old| new.as_ref().is_none_or(|new| uid(new) != uid(old))) {
             self.claims_by_uid.remove(uid(&old));
         }
         touched
-    }
-
-    fn note_uses(&mut self, key: &Key, claim: &Value, touched: &mut Touched) {
-        let status = ClaimStatus::of(claim);
-        if let Some(definition) = &status.definition
-            && self.definition_users.entry(definition.uid.clone()).or_default().insert(key.clone())
-        {
-            touched.counted.insert(definition.name.clone());
-        }
-        for class in status.bindings.iter().filter_map(|binding| binding.class_ref.as_ref()) {
-            self.class_users.entry(class_key(class)).or_default().insert(key.clone());
-        }
-    }
-
-    fn forget_uses(&mut self, key: &Key, claim: &Value, touched: &mut Touched) {
-        let status = ClaimStatus::of(claim);
-        if let Some(definition) = &status.definition
-            && let Some(users) = self.definition_users.get_mut(&definition.uid)
-        {
-            users.remove(key);
-            touched.counted.insert(definition.name.clone());
-        }
-        for class in status.bindings.iter().filter_map(|binding| binding.class_ref.as_ref()) {
-            let class = class_key(class);
-            if let Some(users) = self.class_users.get_mut(&class) {
-                users.remove(key);
-                if users.is_empty() {
-                    self.class_users.remove(&class);
-                    touched.work.push(Work::Class(class));
-                }
-            }
-        }
     }
 
     pub(super) fn see_class(&mut self, kind: &GroupKind, place: &Place, object: Option<Value>) -> Vec<Work> {
@@ -337,35 +250,6 @@ impl Index {
         work
     }
 
-    /// Tells of a Secret in a namespace that is followed: those are looked at that are told its content.
-    pub(super) fn see_secret(&mut self, place: &Place, version: Option<String>) -> Vec<Work> {
-        match version {
-            Some(version) => self.secrets.insert(place.clone(), version),
-            None => self.secrets.remove(place),
-        };
-        self.secret_users.get(place).into_iter().flatten().cloned().map(Work::Claim).collect()
-    }
-
-    pub(super) fn secret_version(&self, place: &Place) -> Option<String> {
-        self.secrets.get(place).cloned()
-    }
-
-    /// Notes whose content a claim is told.
-    pub(super) fn use_secret(&mut self, place: &Place, key: &Key) {
-        self.secret_users.entry(place.clone()).or_default().insert(key.clone());
-        self.used_secrets.entry(key.clone()).or_default().insert(place.clone());
-    }
-
-    /// Whether what a claim was told is from these versions. Where they are not known, that is never so.
-    pub(super) fn has_handed_on(&self, key: &Key, versions: &[(Place, Option<String>)]) -> bool {
-        versions.iter().all(|(_, version)| version.is_some())
-            && self.handed_on.get(key).is_some_and(|known| known == versions)
-    }
-
-    pub(super) fn note_handed_on(&mut self, key: &Key, versions: Vec<(Place, Option<String>)>) {
-        self.handed_on.insert(key.clone(), versions);
-    }
-
     pub(super) fn set_waiting(&mut self, key: &Key, waits: bool) {
         let places = self.waiting.entry(key.kind.clone()).or_default();
         match waits {
@@ -385,11 +269,11 @@ impl Index {
     }
 
     pub(super) fn definition_users(&self, uid: &str) -> Vec<Key> {
-        self.definition_users.get(uid).into_iter().flatten().cloned().collect()
+        self.uses.of_definition(uid)
     }
 
     pub(super) fn class_users(&self, class: &Key) -> Vec<Key> {
-        self.class_users.get(class).into_iter().flatten().cloned().collect()
+        self.uses.of_class(class)
     }
 
     /// The kinds of claims that are satisfied by this kind, or from it.
@@ -437,38 +321,4 @@ fn what_counts(class: &Value) -> Value {
         metadata.retain(|field, _| !matches!(field.as_str(), "resourceVersion" | "finalizers" | "generation"));
     }
     class
-}
-
-// === impl Definition ===
-
-impl Definition {
-    pub(super) fn uid(&self) -> String {
-        self.object.uid().unwrap_or_default()
-    }
-
-    pub(super) fn generation(&self) -> i64 {
-        self.object.metadata.generation.unwrap_or_default()
-    }
-
-    pub(super) fn is_going(&self) -> bool {
-        self.object.metadata.deletion_timestamp.is_some()
-    }
-}
-
-// === impl Resource ===
-
-impl Resource {
-    pub(super) fn of(object: Value, facts: &KindFacts) -> Self {
-        let claim = claim_ref(&object, facts.claim_ref);
-        let going = is_going(&object);
-        Self {
-            uid: uid(&object).to_owned(),
-            ready: is_ready(&object, facts.has_conditions),
-            going,
-            phase: phase(&object),
-            secret: connection_secret(&object),
-            whole: (claim.is_none() && !going).then(|| Arc::new(object)),
-            claim,
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Connection secrets: what a resource's Secret holds is handed on to a Secret of the claim's, for as long as both are bound.
 //!
 //! A Secret is a resource's only if it says so: its controller is the resource, by UID. So nobody gets at a Secret of others
-//! by naming it in a resource.
+//! by naming it in a resource. Both are followed: what others change or remove of the claim's is there again at once.
 
 use std::collections::BTreeMap;
 
@@ -28,16 +28,15 @@ impl Claim<'_> {
         if secrets.is_empty() {
             return Ok(None);
         }
-        let places: Vec<Place> = secrets
-            .iter()
-            .map(|(_, (namespace, name))| Place { namespace: namespace.clone(), name: name.clone() })
-            .collect();
+        let own = Place { namespace: self.key.place.namespace.clone(), name: self.secret_name() };
+        let sources =
+            secrets.iter().map(|(_, (namespace, name))| Place { namespace: namespace.clone(), name: name.clone() });
+        let places: Vec<Place> = sources.chain([own]).collect();
         for place in &places {
             self.shared.follow_secrets_in(&place.namespace);
-            self.shared.index().use_secret(place, self.key);
         }
-        let versions = self.versions(&places);
-        if self.status.binding.is_some() && self.shared.index().has_handed_on(self.key, &versions) {
+        let mut versions = self.shared.index().secrets.follow(self.key, &places);
+        if self.status.binding.is_some() && self.shared.index().secrets.has_handed_on(self.key, &versions) {
             return Ok(None);
         }
         let mut data = BTreeMap::new();
@@ -58,17 +57,16 @@ impl Claim<'_> {
         if data.is_empty() {
             return Ok(None);
         }
-        let obstacle = self.write_secret(data).await?;
-        if obstacle.is_none() {
-            self.status.binding = Some(SecretRef { name: self.secret_name() });
-            self.shared.index().note_handed_on(self.key, versions);
+        let written = match self.write_secret(data).await? {
+            Err(obstacle) => return Ok(Some(obstacle)),
+            Ok(written) => written,
+        };
+        self.status.binding = Some(SecretRef { name: self.secret_name() });
+        if let Some((_, version)) = versions.last_mut() {
+            *version = written.resource_version();
         }
-        Ok(obstacle)
-    }
-
-    fn versions(&self, places: &[Place]) -> Vec<(Place, Option<String>)> {
-        let index = self.shared.index();
-        places.iter().map(|place| (place.clone(), index.secret_version(place))).collect()
+        self.shared.index().secrets.note_handed_on(self.key, versions);
+        Ok(None)
     }
 
     fn secret_name(&self) -> String {
@@ -82,7 +80,8 @@ impl Claim<'_> {
         Api::namespaced(self.shared.deputy.clone(), &self.key.place.namespace)
     }
 
-    async fn write_secret(&self, data: BTreeMap<String, ByteString>) -> Result<Option<Obstacle>, WorkError> {
+    /// The claim's Secret, which holds this now.
+    async fn write_secret(&self, data: BTreeMap<String, ByteString>) -> Result<Result<Secret, Obstacle>, WorkError> {
         let name = self.secret_name();
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let wanted = Secret {
@@ -94,9 +93,9 @@ impl Claim<'_> {
             data: Some(data.clone()),
             ..Secret::default()
         };
-        let refused = |status: &kube::core::Status| Some(Obstacle::new("Synced", "Forbidden", status.message.clone()));
+        let refused = |status: &kube::core::Status| Err(Obstacle::new("Synced", "Forbidden", status.message.clone()));
         match self.secrets().create(&params, &wanted).await {
-            Ok(_) => return Ok(None),
+            Ok(made) => return Ok(Ok(made)),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {}
             Err(kube::Error::Api(status)) if status.is_forbidden() => return Ok(refused(&status)),
             Err(error) => return Err(error.into()),
@@ -106,16 +105,16 @@ impl Claim<'_> {
         };
         if controller_of(&found.metadata).is_none_or(|owner| owner.uid != self.uid()) {
             let message = format!("there is a Secret \"{name}\" that is not this claim's: name another, or remove it");
-            return Ok(Some(Obstacle::new("Synced", "SecretTaken", message)));
+            return Ok(Err(Obstacle::new("Synced", "SecretTaken", message)));
         }
         if found.data.as_ref() == Some(&data) {
-            return Ok(None);
+            return Ok(Ok(found));
         }
         found.data = Some(data);
         found.metadata.managed_fields = None;
         match self.secrets().replace(&name, &params, &found).await {
             Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(refused(&status)),
-            result => Ok(result.map(|_| None)?),
+            result => Ok(Ok(result?)),
         }
     }
 

@@ -29,9 +29,7 @@ impl Shared {
     pub(super) async fn follow<K: Followed>(&self, api: Api<K>) {
         let tell = |changes: Changes<K>| {
             self.apply(changes.objects.into_iter().map(|(place, object)| K::change(place, object)));
-            if changes.is_complete {
-                self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-            }
+            self.first_look.saw(changes.is_complete);
         };
         follow(api, everything(), &K::plural(&()), "organizations", tell).await;
     }

@@ -1,15 +1,16 @@
 //! Which projects there are, by which quotas they are limited, and which allocations ask for more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_api::quota::{Account, Allocation, QuotaFacts};
-use bailiwick_api::{
-    Condition, ConditionStatus, ResourceQuotaAllocation, ResourceQuotaAllocationStatus, UncoveredPolicy,
-};
+use bailiwick_api::{Condition, ConditionStatus, ResourceQuotaAllocation, UncoveredPolicy};
 use k8s_openapi::api::core::v1::ResourceQuota;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{DEFAULT, Work};
+
+/// What an allocation reports when it becomes true of it.
+const REPORTED: [&str; 2] = ["OverAllocated", "Uncovered"];
 
 /// All that matters.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub(super) struct Index {
 struct Known {
     object: ResourceQuotaAllocation,
     counts: Allocation,
+    /// The types of conditions that are to be told of.
+    untold: BTreeSet<&'static str>,
 }
 
 /// A ResourceQuota that is to be made.
@@ -39,28 +42,34 @@ pub(super) struct Missing {
 
 impl Index {
     /// Takes over an allocation. What is to be looked at: all projects if they may need something, and the allocation if it
-    /// has become exceeded.
+    /// has something to report that it had not.
     pub(super) fn set_allocation(&mut self, name: &str, object: Option<ResourceQuotaAllocation>) -> Vec<Work> {
         let before = self.allocations.remove(name);
         let Some(object) = object else { return Vec::new() };
         let spec = serde_json::to_value(&object.spec).unwrap_or_default();
         let Ok(counts) = Allocation::from_json(name, &spec) else { return Vec::new() };
-        let is_exceeded = |object: &ResourceQuotaAllocation| object.status.as_ref().and_then(exceeded).is_some();
-        let was_exceeded = before.as_ref().is_some_and(|before| is_exceeded(&before.object));
+        let was_so = |reported: &str| before.as_ref().is_some_and(|before| is_true(&before.object, reported));
+        let has_become_so = |reported: &&str| is_true(&object, reported) && !was_so(reported);
+        let mut untold: BTreeSet<&'static str> = REPORTED.into_iter().filter(has_become_so).collect();
+        untold.extend(before.iter().flat_map(|before| &before.untold));
         let is_same = before.is_some_and(|before| before.object.spec == object.spec);
         let mut work = Vec::new();
         if object.spec.uncovered_policy != UncoveredPolicy::Report && !is_same {
             work.extend(self.namespaces.keys().cloned().map(Work::Project));
         }
-        if is_exceeded(&object) && !was_exceeded {
-            work.push(Work::Exceeded(name.to_owned()));
+        if !untold.is_empty() {
+            work.push(Work::Report(name.to_owned()));
         }
-        self.allocations.insert(name.to_owned(), Known { object, counts });
+        self.allocations.insert(name.to_owned(), Known { object, counts, untold });
         work
     }
 
-    pub(super) fn allocation(&self, name: &str) -> Option<ResourceQuotaAllocation> {
-        self.allocations.get(name).map(|known| known.object.clone())
+    /// What an allocation has to report, once.
+    pub(super) fn take_report(&mut self, name: &str) -> Option<(ResourceQuotaAllocation, Vec<Condition>)> {
+        let known = self.allocations.get_mut(name)?;
+        let untold = std::mem::take(&mut known.untold);
+        let reported = untold.into_iter().filter_map(|reported| condition(&known.object, reported)).cloned().collect();
+        Some((known.object.clone(), reported))
     }
 
     pub(super) fn set_namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
@@ -92,7 +101,7 @@ impl Index {
         }
         let facts = || quotas.into_iter().flat_map(BTreeMap::values).cloned();
         let mut missing = Missing { hard: BTreeMap::new(), about: Vec::new() };
-        for Known { object, counts } in self.allocations.values() {
+        for Known { object, counts, .. } in self.allocations.values() {
             let policy = object.spec.uncovered_policy;
             let selected = counts.selects(namespace, |key| labels.get(key).map(String::as_str));
             if policy == UncoveredPolicy::Report || !selected {
@@ -126,9 +135,14 @@ fn same(a: &str, b: &str) -> bool {
     bailiwick_api::quota::canonical_resource(a) == bailiwick_api::quota::canonical_resource(b)
 }
 
-/// What the status says of an allocation that is exceeded.
-pub(super) fn exceeded(status: &ResourceQuotaAllocationStatus) -> Option<&Condition> {
-    status.conditions.iter().find(|it| it.condition_type == "OverAllocated" && it.status == ConditionStatus::True)
+fn is_true(allocation: &ResourceQuotaAllocation, condition_type: &str) -> bool {
+    condition(allocation, condition_type).is_some()
+}
+
+/// What an allocation says of itself, if it is so.
+fn condition<'a>(allocation: &'a ResourceQuotaAllocation, condition_type: &str) -> Option<&'a Condition> {
+    let mut conditions = allocation.status.iter().flat_map(|status| &status.conditions);
+    conditions.find(|it| it.condition_type == condition_type && it.status == ConditionStatus::True)
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use bailiwick_storage::{self as storage, At, Revision, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use super::draft::Draft;
-use super::evaluate::{Evaluation, Verdict};
+use super::evaluate::{Evaluation, Settled, Verdict};
 use super::ledger::{Book, Rows};
+use super::metrics::QuotaMetrics;
 use super::source::{Labels, OwnProjects, Project, ProjectQuotas};
 use super::{GROUP, PLURAL};
 use crate::error::{Error, Result};
@@ -61,6 +62,8 @@ pub(super) struct Done {
     pub(super) revision: Revision,
     /// Whether nothing is left to do.
     pub(super) finished: bool,
+    /// How many reservations have come to nothing.
+    pub(super) released: usize,
 }
 
 /// Works off what is asked for.
@@ -70,6 +73,7 @@ pub(super) struct Desk {
     pub(super) own: Option<OwnProjects>,
     pub(super) elsewhere: Option<Arc<dyn ProjectQuotas>>,
     pub(super) book: Book,
+    pub(super) metrics: Arc<QuotaMetrics>,
 }
 
 // === impl Desk ===
@@ -97,7 +101,7 @@ impl Desk {
         for _ in 0..MAX_ATTEMPTS {
             match self.attempt(&waiting).await {
                 Ok(Some(decided)) => return answer(waiting, decided),
-                Ok(None) => {}
+                Ok(None) => self.metrics.conflicted(),
                 Err(error) => {
                     let why = error.to_string();
                     tracing::warn!(error = &error as &dyn std::error::Error, "quotas cannot be decided about");
@@ -124,7 +128,8 @@ impl Desk {
         let mut decided = Vec::with_capacity(waiting.len());
         for request in waiting {
             let mut evaluation = Evaluation { rows: &self.rows, book: &self.book, draft: &mut draft };
-            let (verdict, finished) = match &request.task {
+            let (mut verdict, mut released) = (Verdict::Fits, 0);
+            let finished = match &request.task {
                 Task::Reserve { namespace, labels, change, is_trial } => {
                     let project = match labels {
                         Some(labels) => {
@@ -133,21 +138,26 @@ impl Desk {
                         }
                         None => self.own_project(&state, namespace)?,
                     };
-                    // Where there is no namespace, the write is refused for that.
-                    let labels = project.labels.unwrap_or_default();
-                    (evaluation.reserve(namespace, &labels, &project.quotas, change, *is_trial)?, true)
+                    // Where there is no namespace, the write is refused for that; and some are no projects.
+                    if let Some(labels) = &project.labels {
+                        verdict = evaluation.reserve(namespace, labels, &project.quotas, change, *is_trial)?;
+                    }
+                    true
                 }
                 Task::Settle { namespace, project, released_before } => {
                     let project = match project {
                         Some(project) => project.clone(),
                         None => self.own_project(&state, namespace)?,
                     };
-                    (Verdict::Fits, evaluation.settle(namespace, &project, *released_before)?)
+                    let settled = evaluation.settle(namespace, &project, *released_before)?;
+                    let Settled { finished, released: ended } = settled;
+                    released = ended;
+                    finished
                 }
-                Task::Count(allocation) => (Verdict::Fits, evaluation.count(allocation)?),
-                Task::Forget(allocation) => (Verdict::Fits, evaluation.forget(allocation)?),
+                Task::Count(allocation) => evaluation.count(allocation)?,
+                Task::Forget(allocation) => evaluation.forget(allocation)?,
             };
-            decided.push(Done { verdict, revision: state.revision(), finished });
+            decided.push(Done { verdict, revision: state.revision(), finished, released });
         }
         let Some(txn) = draft.into_txn() else { return Ok(Some(decided)) };
         match self.registry.cache().commit(txn).await {

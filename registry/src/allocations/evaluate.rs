@@ -35,6 +35,14 @@ pub(super) struct Refused {
     pub(super) refusal: Refusal,
 }
 
+/// What became of bringing accounts in line.
+pub(super) struct Settled {
+    /// Whether nothing is left to do.
+    pub(super) finished: bool,
+    /// How many reservations have come to nothing.
+    pub(super) released: usize,
+}
+
 /// What decisions are made with.
 pub(super) struct Evaluation<'e, 's> {
     pub(super) rows: &'e Rows,
@@ -99,12 +107,13 @@ impl Evaluation<'_, '_> {
     }
 
     /// Brings the accounts of a project in line with its ResourceQuotas. Reservations that were made before
-    /// `released_before` and have come to nothing end. False if there is more to do than fits.
-    pub(super) fn settle(&mut self, namespace: &str, project: &Project, released_before: i64) -> Result<bool> {
+    /// `released_before` and have come to nothing end. There may be more to do than fits.
+    pub(super) fn settle(&mut self, namespace: &str, project: &Project, released_before: i64) -> Result<Settled> {
+        let mut released = 0;
         let specs: Vec<Arc<Spec>> = self.book.specs().cloned().collect();
         for spec in specs {
             if self.draft.is_too_full_for(2) {
-                return Ok(false);
+                return Ok(Settled { finished: false, released });
             }
             let selected = project.labels.as_ref().is_some_and(|labels| selects(&spec, namespace, labels));
             let key = self.rows.account(&spec.allocation.name, namespace)?;
@@ -121,14 +130,16 @@ impl Evaluation<'_, '_> {
                     let mut account = holding.known.clone().unwrap_or_default();
                     let allocation = &spec.allocation;
                     account.settle(with_unseen(&account, project), allocation);
+                    let reserved = account.reserved.len();
                     account.release(|reserved| reserved.since < released_before, allocation);
+                    released += reserved - account.reserved.len();
                     if holding.known.as_ref().is_none_or(|known| differs(known, &account)) {
                         self.set(namespace, holding, Some(account))?;
                     }
                 }
             }
         }
-        Ok(true)
+        Ok(Settled { finished: true, released })
     }
 
     /// Adds up what the projects of an allocation have, now that each of them has an account; what was added up before is

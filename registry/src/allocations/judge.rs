@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::desk::Task;
 use super::evaluate::{Refused, Verdict};
+use super::metrics::Outcome;
 use super::refusal::{self, Denial};
 use super::{Allocations, GROUP, PLURAL, VERSION};
 use crate::User;
@@ -45,6 +46,21 @@ impl Allocations {
         if old.as_ref().is_some_and(|old| old.spec_hash == new.spec_hash) {
             return Ok(None);
         }
+        let decided = self.decide(asked, old, new).await;
+        self.metrics.decided(match &decided {
+            Ok(None) => Outcome::Allowed,
+            Ok(Some(denial)) => denial.outcome,
+            Err(_) => Outcome::Failed,
+        });
+        decided
+    }
+
+    async fn decide(
+        &self,
+        asked: &QuotaChange<'_>,
+        old: Option<QuotaFacts>,
+        new: QuotaFacts,
+    ) -> Result<Option<Denial>> {
         let labels = match &self.elsewhere {
             None => None,
             Some(elsewhere) if !elsewhere.is_ready() => return Ok(Some(refusal::not_ready())),

@@ -244,6 +244,7 @@ impl<'k> Keeper<'k> {
                 self.reserved.note(allocation, namespace, None);
             }
         }
+        self.allocations.metrics.set_reservations(self.reserved.count());
         self.untold.insert(allocation.to_owned());
     }
 
@@ -309,6 +310,7 @@ impl<'k> Keeper<'k> {
         for (namespace, account) in &accounts {
             self.reserved.note(&name, namespace, Some(account));
         }
+        self.allocations.metrics.set_reservations(self.reserved.count());
         self.pictures.insert(name.clone(), picture);
         self.untold.insert(name);
         Ok(())
@@ -379,6 +381,7 @@ impl<'k> Keeper<'k> {
     async fn finish(&self, task: impl Fn() -> Task) -> Result<Revision> {
         loop {
             let done = self.allocations.ask(task()).await?;
+            self.allocations.metrics.add_released(done.released);
             if done.finished {
                 return Ok(done.revision);
             }

@@ -88,8 +88,10 @@ impl Picture {
 /// Where something is reserved of which is not known yet what became of it, and since when.
 #[derive(Debug, Default)]
 pub(super) struct Reserved {
-    since: HashMap<Place, i64>,
+    /// By place, since when, and how many.
+    since: HashMap<Place, (i64, usize)>,
     in_order: BTreeSet<(i64, Place)>,
+    count: usize,
 }
 
 /// A project of an allocation.
@@ -101,14 +103,21 @@ impl Reserved {
     /// Notes what is reserved in an account.
     pub(super) fn note(&mut self, allocation: &str, namespace: &str, account: Option<&Account>) {
         let place = (allocation.to_owned(), namespace.to_owned());
-        if let Some(since) = self.since.remove(&place) {
+        if let Some((since, count)) = self.since.remove(&place) {
             self.in_order.remove(&(since, place.clone()));
+            self.count -= count;
         }
-        let reserved = account.into_iter().flat_map(|account| &account.reserved);
-        if let Some(since) = reserved.map(|reservation| reservation.since).min() {
-            self.since.insert(place.clone(), since);
+        let reserved = account.map_or(&[][..], |account| &account.reserved);
+        if let Some(since) = reserved.iter().map(|reservation| reservation.since).min() {
+            self.since.insert(place.clone(), (since, reserved.len()));
             self.in_order.insert((since, place));
+            self.count += reserved.len();
         }
+    }
+
+    /// How many reservations there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// Since when something is reserved.

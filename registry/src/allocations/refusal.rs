@@ -5,6 +5,7 @@ use bailiwick_machinery::Cause;
 
 use super::evaluate::Refused;
 use super::ledger::Spec;
+use super::metrics::Outcome;
 
 /// Why a change of a ResourceQuota is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct Denial {
     pub why: String,
     /// For programs.
     pub causes: Vec<Cause>,
+    /// As it is counted.
+    pub outcome: Outcome,
 }
 
 /// It does not fit. The allocation that leaves the least is told of first.
@@ -39,7 +42,8 @@ pub(super) fn refused(refused: &[Refused]) -> Denial {
         Some((first, [])) => first.message.clone(),
         Some((first, others)) => format!("{} (and {} more)", first.message, others.len()),
     };
-    Denial { why, causes }
+    let outcome = if excesses.is_empty() { Outcome::Uncovered } else { Outcome::Exceeded };
+    Denial { why, causes, outcome }
 }
 
 fn exceeding(spec: &Spec, excess: &Excess) -> Cause {
@@ -71,13 +75,14 @@ fn uncovering(spec: &Spec, resource: &str) -> Cause {
 /// What there is has not been seen yet.
 pub(super) fn not_ready() -> Denial {
     let why = "projects and their quotas are not known yet, because the server has just started: try again";
-    plain("AllocationsNotReady", why.to_owned())
+    plain(Outcome::NotReady, "AllocationsNotReady", why.to_owned())
 }
 
 /// The projects of some allocations are being counted.
 pub(super) fn counting(allocations: &[String]) -> Denial {
     let names = allocations.join("\", \"");
     plain(
+        Outcome::Counting,
         "AllocationCounting",
         format!("the projects of the ResourceQuotaAllocation \"{names}\" are being counted: try again"),
     )
@@ -86,10 +91,11 @@ pub(super) fn counting(allocations: &[String]) -> Denial {
 /// More allocations select the project than can be written together.
 pub(super) fn too_many(count: usize) -> Denial {
     let most = super::evaluate::MAX_ALLOCATIONS;
-    plain("TooManyAllocations", format!("{count} ResourceQuotaAllocations select this project; at most {most} can"))
+    let why = format!("{count} ResourceQuotaAllocations select this project; at most {most} can");
+    plain(Outcome::TooMany, "TooManyAllocations", why)
 }
 
-fn plain(reason: &str, why: String) -> Denial {
+fn plain(outcome: Outcome, reason: &str, why: String) -> Denial {
     let cause = Cause { reason: reason.to_owned(), message: why.clone(), field: String::new() };
-    Denial { why, causes: vec![cause] }
+    Denial { why, causes: vec![cause], outcome }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
+use bailiwick_api::PROVISIONER_NAMESPACE;
 use bailiwick_api::quota::QuotaFacts;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::cache::{Object as CachedObject, Snapshot};
@@ -22,7 +23,7 @@ pub trait ProjectQuotas: Send + Sync + 'static {
     /// Whether all there is has been seen once. Before, nothing is decided.
     fn is_ready(&self) -> bool;
 
-    /// The labels of a namespace; `None` if there is no such namespace. The server is asked about one that is not known.
+    /// The labels of a namespace; `None` if there is no such project. The server is asked about one that is not known.
     async fn labels(&self, namespace: &str) -> Result<Option<Labels>>;
 
     /// The same, but the server is always asked.
@@ -44,7 +45,7 @@ pub trait ProjectQuotas: Send + Sync + 'static {
 /// A namespace and its ResourceQuotas.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
-    /// Its labels; `None` if there is no such namespace.
+    /// Its labels; `None` if there is no such namespace, or if it is no project: our own is none.
     pub labels: Option<Labels>,
     /// Its ResourceQuotas.
     pub quotas: Vec<QuotaFacts>,
@@ -78,7 +79,7 @@ impl OwnProjects {
     /// A project in a state.
     pub(super) fn project(&self, state: &Snapshot, namespace: &str) -> Result<Project> {
         let key = self.namespaces.key("", namespace).map_err(bad_key)?;
-        let Some(found) = state.get(&key) else {
+        let Some(found) = state.get(&key).filter(|_| namespace != PROVISIONER_NAMESPACE) else {
             return Ok(Project { horizon: u64::MAX, ..Project::default() });
         };
         let labels = labels(&read(&self.namespaces, found)?);

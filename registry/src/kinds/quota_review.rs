@@ -143,7 +143,7 @@ impl Default for Request {
 }
 
 fn response(uid: &str, denial: Option<Denial>) -> Value {
-    let Some(Denial { why, causes }) = denial else { return json!({ "uid": uid, "allowed": true }) };
+    let Some(Denial { why, causes, .. }) = denial else { return json!({ "uid": uid, "allowed": true }) };
     let cause = |cause: &bailiwick_machinery::Cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field });
     let causes: Vec<Value> = causes.iter().map(cause).collect();
     let details = json!({ "causes": causes });
