@@ -11,13 +11,17 @@ use bailiwick_api::ServiceAccountRef;
 use bailiwick_apiserver::{HostClients, InProcess, Server};
 use bailiwick_controllers::ActAs;
 use bailiwick_registry::User;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use kube::Client;
 use kube::client::Body;
 use tower_service::Service;
 
 /// The server itself, as its rules over objects look something up.
 const READER: &str = "admission-controller";
+
+/// How headers begin that say whose a request is.
+const IDENTITY: [&str; 2] = ["impersonate-", "x-remote-"];
+const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
 
 /// Clients for rules that are part of the server they ask. It is there once it is said where, and until it stops.
 #[derive(Clone, Default)]
@@ -34,7 +38,8 @@ pub(crate) struct ClusterHost(pub(crate) Client);
 #[derive(Clone)]
 struct Impersonating {
     client: Client,
-    headers: Arc<HeaderMap>,
+    /// The account, as it is called among users.
+    name: HeaderValue,
 }
 
 // === impl OwnHost ===
@@ -84,7 +89,7 @@ impl HostClients for ClusterHost {
 impl ActAs for ClusterHost {
     fn client(&self, account: &ServiceAccountRef) -> Client {
         let namespace = self.0.default_namespace().to_owned();
-        Client::new(Impersonating { client: self.0.clone(), headers: Arc::new(headers(account)) }, namespace)
+        Client::new(Impersonating { client: self.0.clone(), name: name(account) }, namespace)
     }
 }
 
@@ -100,11 +105,8 @@ impl Service<Request<Body>> for Impersonating {
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let Self { client, headers } = self.clone();
-        let all = request.headers_mut();
-        for (name, value) in headers.iter() {
-            all.append(name, value.clone());
-        }
+        let Self { client, name } = self.clone();
+        say_who(request.headers_mut(), name);
         Box::pin(async move { client.send(request).await })
     }
 }
@@ -117,22 +119,21 @@ fn user(account: &ServiceAccountRef) -> User {
     User { name: account.username(), groups: account.groups().to_vec(), ..User::default() }
 }
 
-/// kube-apiserver adds the groups of a service account by itself. A name that is no header would be nobody's, and is refused.
-fn headers(account: &ServiceAccountRef) -> HeaderMap {
-    let mut headers = HeaderMap::new();
+/// The name of an account in a header. One that is no header would be nobody's, and is refused.
+fn name(account: &ServiceAccountRef) -> HeaderValue {
     let name = HeaderValue::from_str(&account.username());
-    headers.append("impersonate-user", name.unwrap_or_else(|_| HeaderValue::from_static("system:serviceaccount::")));
-    headers
+    name.unwrap_or_else(|_| HeaderValue::from_static("system:serviceaccount::"))
+}
+
+/// Has a request be an account's, whatever else it says. kube-apiserver adds the groups of a service account by itself.
+fn say_who(headers: &mut HeaderMap, name: HeaderValue) {
+    let says_who = |header: &&HeaderName| IDENTITY.iter().any(|beginning| header.as_str().starts_with(beginning));
+    let others: Vec<HeaderName> = headers.keys().filter(says_who).cloned().collect();
+    for header in others {
+        headers.remove(header);
+    }
+    headers.insert(IMPERSONATE_USER, name);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_account_is_named_by_its_header_alone() {
-        let headers = headers(&ServiceAccountRef::new("shop", "deployer").unwrap());
-        assert_eq!(headers.len(), 1);
-        assert_eq!(headers.get("impersonate-user").unwrap(), "system:serviceaccount:shop:deployer");
-    }
-}
+mod tests;

@@ -3,8 +3,8 @@
 //!
 //! `BAILIWICK_TEST_ROTATIONS=20` makes it long.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bailiwick_apiserver::{
@@ -34,6 +34,8 @@ struct Load {
     held: RwLock<Held>,
     stop: AtomicBool,
     answers: AtomicUsize,
+    /// How long it took at most until something was noticed.
+    longest: Mutex<Duration>,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -72,8 +74,13 @@ async fn what_clients_are_known_by_is_replaced_under_load() {
         proxy: proxies.client("front-proxy", &[]).unwrap(),
         token: issuer.token(&key, "tina"),
     };
-    let load =
-        Arc::new(Load { running, held: RwLock::new(held), stop: AtomicBool::new(false), answers: AtomicUsize::new(0) });
+    let load = Arc::new(Load {
+        running,
+        held: RwLock::new(held),
+        stop: AtomicBool::new(false),
+        answers: AtomicUsize::new(0),
+        longest: Mutex::default(),
+    });
     let askers: Vec<_> = (0..3).map(|number| tokio::spawn(load.clone().ask(number))).collect();
     for round in 0..rotations {
         let pki = &load.running.pki;
@@ -106,6 +113,10 @@ async fn what_clients_are_known_by_is_replaced_under_load() {
         asker.await.unwrap();
     }
     let answers = load.answers.load(Ordering::SeqCst);
+    println!(
+        "{rotations} rotations: {answers} answers, nobody refused wrongly; what is old or new was noticed within {:?}",
+        *load.longest.lock().unwrap()
+    );
     assert!(answers > 20 * rotations, "{answers} answers");
 }
 
@@ -200,6 +211,8 @@ impl Load {
         loop {
             let answer = self.running.ask(Protocol::Http1, identity, "/x", headers).await.unwrap();
             if answer.code.as_u16() == code {
+                let mut longest = self.longest.lock().unwrap();
+                *longest = began.elapsed().max(*longest);
                 return;
             }
             assert!(began.elapsed() < PATIENCE, "not {what} in time: {answer:?}");

@@ -18,6 +18,8 @@ async fn an_outage_of_ours_stays_ours() {
     let (_turn, world) = world().await;
     unregister(world).await;
     world.restart_controllers().await;
+    // kubectl remembers what there is.
+    discovery_and_objects(world).await;
     let before = Measured::of(world, "before").await;
     let ended = namespace_ends(world).await;
 

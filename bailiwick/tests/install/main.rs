@@ -6,6 +6,7 @@
 
 mod aliases;
 mod catalogs;
+mod deeds;
 #[path = "../aggregated/direct.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod direct;

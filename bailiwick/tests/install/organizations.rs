@@ -51,8 +51,8 @@ struct Story {
     took: Vec<(&'static str, Duration)>,
 }
 
-/// ORG-2, ORG-35, ORG-44, ORG-50, S-23, S-25, O-05, O-06, O-11: what a group may do, it may by the cluster's own authorization, for as
-/// long as it should.
+/// M-ORG-3, ORG-2, ORG-35, ORG-44, ORG-50, S-23, S-25, O-05, O-06, O-11: what a group may do, it may by the cluster's own
+/// authorization, for as long as it should.
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_of_organizations_count_in_the_cluster() {
     // Which puts together the roles `admin` and `edit`.

@@ -15,11 +15,11 @@ use crate::process::PATIENCE;
 use crate::world::World;
 
 /// How long something is looked for that is not to happen.
-const NEVER: Duration = Duration::from_secs(3);
+pub(crate) const NEVER: Duration = Duration::from_secs(3);
 
 /// The roles that hold rules of ours.
-const EVERYWHERE: &str = "clusterrole bailiwick";
-const AT_HOME: &str = "role bailiwick -n bailiwick-system";
+pub(crate) const EVERYWHERE: &str = "clusterrole bailiwick";
+pub(crate) const AT_HOME: &str = "role bailiwick -n bailiwick-system";
 
 /// SRV-13
 #[tokio::test(flavor = "multi_thread")]
@@ -40,6 +40,7 @@ async fn every_right_is_needed_and_no_other() {
     }
     done(world.admin(), "delete rolebinding bailiwick-authentication-reader -n kube-system").await;
     world.lacks_until_restored("cannot read the ConfigMap extension-apiserver-authentication in kube-system").await;
+    nothing_is_followed_without_the_right_to(&world).await;
     nothing_is_said_without_the_right_to(&world).await;
     nobody_may_without_reviews(&world).await;
     nobody_leads_without_leases(&world).await;
@@ -62,6 +63,26 @@ async fn the_least_suffices(world: &World) {
     let lines = lines(&output);
     assert!(output.status.success() && !lines.iter().any(|line| line.starts_with("missing: ")), "{lines:#?}");
     assert_eq!(lines.last().unwrap(), "nothing is missing");
+    server.stop().await;
+}
+
+/// Several rights at once: what the server says names the kinds.
+async fn nothing_is_followed_without_the_right_to(world: &World) {
+    let rules = [
+        (["resourcequotas", "watch"], "the cluster's quotas cannot be followed at present"),
+        (["resourcequotaallocations", "watch"], "quota allocations cannot be followed for"),
+        (["bundles", "watch"], "bundles cannot be followed for"),
+        (["resourceclaimdefinitions", "watch"], "ResourceClaimDefinitions cannot be followed for"),
+        (["customresourcedefinitions", "watch"], "CustomResourceDefinitions cannot be followed for"),
+    ];
+    for (rule, _) in &rules {
+        world.remove_rule(EVERYWHERE, rule).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    let mut server = world.spawn();
+    server.wait_for_all(&rules.map(|(_, words)| words)).await;
+    world.admin().apply(&world.manifests).await.unwrap();
+    world.wait_ready(&server).await;
     server.stop().await;
 }
 

@@ -33,7 +33,7 @@ struct Story {
     took: Vec<(&'static str, Duration)>,
 }
 
-/// ORG-2, ORG-44, ORG-50, O-06: on an unmodified kube-apiserver, by its own configuration.
+/// M-ORG-3, ORG-2, ORG-44, ORG-50, O-06: on an unmodified kube-apiserver, by its own configuration.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_asks_what_organizations_give() {
     let (port, authority) = (Port::reserve().unwrap(), Authority::new("bailiwick").unwrap());

@@ -170,18 +170,24 @@ impl World {
 impl Starting {
     /// Reads the log up to a line with these words.
     pub(crate) async fn wait_for(&mut self, words: &str) {
-        let mut seen = Vec::new();
+        self.wait_for_all(&[words]).await;
+    }
+
+    /// Reads the log until there has been a line with each of these words. Whoever is to lead waits until the one before is
+    /// taken to be gone.
+    pub(crate) async fn wait_for_all(&mut self, words: &[&str]) {
+        let (mut seen, mut missing) = (Vec::new(), words.to_vec());
         let reading = async {
             while let Some(line) = self.log.next_line().await.unwrap() {
-                if line.contains(words) {
-                    return true;
+                missing.retain(|words| !line.contains(words));
+                if missing.is_empty() {
+                    return;
                 }
                 seen.push(line);
             }
-            false
         };
-        let found = timeout(PATIENCE, reading).await;
-        assert!(matches!(found, Ok(true)), "{words}: {seen:#?}");
+        let in_time = timeout(PATIENCE, reading).await.is_ok();
+        assert!(in_time && missing.is_empty(), "{missing:?}: {seen:#?}");
     }
 
     pub(crate) async fn stop(&mut self) {

@@ -114,8 +114,8 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// ORG-1, ORG-5, ORG-9, ORG-21, ORG-25, ORG-33, ORG-34, O-09: the default rule, and nothing beyond it. What is allowed may fail
-/// for other reasons; what is not allowed is a 403 and changes nothing.
+/// D-ORG-11, M-ORG-6, ORG-1, ORG-5, ORG-9, ORG-21, ORG-25, ORG-33, ORG-34, O-09: the default rule, and nothing beyond it.
+/// What is allowed may fail for other reasons; what is not allowed is a 403 and changes nothing.
 async fn everyone_may_what_the_matrix_says(site: Site) {
     site.furnish().await;
     let root = site.root();

@@ -24,6 +24,8 @@ static TURN: Mutex<()> = Mutex::const_new(());
 /// The cluster.
 pub(crate) struct Shared {
     world: World,
+    /// Who vouches for servers.
+    ca: String,
     /// How many servers there have been.
     served: AtomicUsize,
 }
@@ -40,6 +42,11 @@ pub(crate) fn audit_flags(folder: &Path) -> [String; 2] {
     std::fs::write(&policy, AUDIT_POLICY).unwrap();
     let log = folder.join(AUDIT_LOG);
     [format!("--audit-policy-file={}", policy.display()), format!("--audit-log-path={}", log.display())]
+}
+
+/// The cluster of a test that has it.
+pub(crate) fn shared() -> &'static Shared {
+    SHARED.get().unwrap()
 }
 
 // === impl Shared ===
@@ -61,20 +68,16 @@ impl Shared {
         ] {
             refused_soon(world.admin(), command, words).await;
         }
-        Self { world, served: AtomicUsize::new(0) }
+        Self { world, ca: authority.certificate(), served: AtomicUsize::new(0) }
     }
 
     /// Starts a server that has nothing stored yet, and waits until the aggregator has found it.
     pub(crate) async fn serve(&self, folder: &Path) -> Server {
-        let number = self.served.fetch_add(1, Ordering::Relaxed);
-        let [policy, log] = audit_flags(folder);
-        let arguments =
-            [format!("--etcd-prefix=/organizations-{number}"), policy, log, "--shutdown-delay-duration=0s".to_owned()];
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
         let admin = self.world.admin();
         // The server of the test before has ended without giving it back.
         done(admin, &format!("delete lease {CONTROLLERS_LEASE} -n bailiwick-system --ignore-not-found")).await;
-        let server = Server::start_command(folder, self.world.command(folder, &arguments)).await;
+        let server = self.start(folder, number, &[]).await;
         // Else the aggregator looks for it when it likes, which can take half a minute.
         let touch =
             format!("annotate apiservice v1alpha1.org.bailiwick.dev bailiwick.dev/touched={number} --overwrite");
@@ -82,6 +85,25 @@ impl Shared {
         done(admin, "wait --for=condition=Available apiservice/v1alpha1.org.bailiwick.dev --timeout=60s").await;
         done_soon(admin, "get organizations").await;
         server
+    }
+
+    /// Starts another server over the data of the last one, which the aggregator does not know.
+    pub(crate) async fn serve_beside(&self, folder: &Path) -> Server {
+        self.start(folder, self.served.load(Ordering::Relaxed), &["--secure-port=0"]).await
+    }
+
+    async fn start(&self, folder: &Path, number: usize, more: &[&str]) -> Server {
+        let [policy, log] = audit_flags(folder);
+        let prefix = format!("--etcd-prefix=/organizations-{number}");
+        let arguments = [&prefix, &policy, &log, "--shutdown-delay-duration=0s"];
+        Server::start_command(folder, self.world.command(folder, &[&arguments, more].concat())).await
+    }
+
+    /// The way to a server past the cluster, as its administrator.
+    pub(crate) fn past(&self, server: &Server) -> Endpoint {
+        let tls = self.world.cluster.tls();
+        let identity = (tls.admin_certificate.text(), tls.admin_key.text());
+        Endpoint::at(server.address(), &self.ca, Some(identity))
     }
 
     /// The way to the cluster, as its administrator.

@@ -29,7 +29,8 @@ async fn with_group(site: &Site) {
     site.user("alice").post(&groups, &org_group("Acme:dev", &["bob", "carol"])).await.expect(201);
 }
 
-/// ORG-2, ORG-16, ORG-47: a group comes to something in the organization's projects, with the next request, and nowhere else.
+/// D-ORG-6, M-ORG-3, ORG-2, ORG-16, ORG-47, S-25, O-06: a group comes to something in the organization's projects, with the
+/// next request, and nowhere else. Whoever puts people into it needs no right of their own there, which overrules O-02.
 async fn groups_count_in_projects_of_their_organization(site: Site) {
     with_group(&site).await;
     let bob = site.user("bob");
@@ -58,7 +59,8 @@ async fn groups_count_in_projects_of_their_organization(site: Site) {
     assert!(!site.user("carol").groups().await.contains(&"org:Acme:dev".to_owned()));
 }
 
-/// ORG-8, ORG-41, ORG-42, ORG-43, ORG-45, ORG-46: only groups of the owner can be bound; what else is bound is bound.
+/// D-ORG-3, M-ORG-4, ORG-8, ORG-11, ORG-41, ORG-42, ORG-43, ORG-45, ORG-46: only groups of the owner can be bound; what else
+/// is bound is bound.
 async fn bindings_name_groups_of_the_owner_only(site: Site) {
     with_group(&site).await;
     let root = site.root();
@@ -95,7 +97,7 @@ async fn bindings_name_groups_of_the_owner_only(site: Site) {
     root.post(&bindings("kube-system"), &binding("dev", "view", &[])).await.expect(422);
 }
 
-/// ORG-7, ORG-44: a project that changes hands, or has no owner any more, knows no groups of its former owner.
+/// ORG-7, ORG-44, O-11: a project that changes hands, or has no owner any more, knows no groups of its former owner.
 async fn access_ends_when_a_project_changes_hands(site: Site) {
     with_group(&site).await;
     let bob = site.user("bob");
@@ -109,7 +111,7 @@ async fn access_ends_when_a_project_changes_hands(site: Site) {
     bob.may("create", "configmaps", ACME).await;
 }
 
-/// ORG-11: nobody gives by it what they could not have given by a RoleBinding.
+/// ORG-11, S-21: nobody gives by it what they could not have given by a RoleBinding.
 async fn who_writes_a_binding_could_write_its_equivalent(site: Site) {
     with_group(&site).await;
     let root = site.root();

@@ -15,8 +15,8 @@ in_both_modes!(
     users_are_a_set,
 );
 
-/// ORG-6, ORG-14, ORG-18, ORG-19, ORG-20, ORG-29, ORG-30: an administrator by name, by a Group, and by a group of the identity
-/// provider forms groups, and reads those of the own organization only.
+/// D-ORG-4, ORG-6, ORG-14, ORG-18, ORG-19, ORG-20, ORG-29, ORG-30: an administrator by name, by a Group, and by a group of
+/// the identity provider forms groups, and reads those of the own organization only.
 async fn administrators_form_groups(site: Site) {
     site.furnish().await;
     let groups = format!("{API}/organizations/Acme/groups");
@@ -37,7 +37,7 @@ async fn administrators_form_groups(site: Site) {
     site.user("lea").get(&groups).await.expect(403);
 }
 
-/// ORG-31, ORG-32: a PUT names the group and the state it was seen in.
+/// D-ORG-5, D-ORG-12, ORG-31, ORG-32: a PUT names the group and the state it was seen in.
 async fn a_put_replaces_what_it_has_seen(site: Site) {
     site.furnish().await;
     let (alice, groups) = (site.user("alice"), format!("{API}/organizations/Acme/groups"));
@@ -62,7 +62,8 @@ async fn a_put_replaces_what_it_has_seen(site: Site) {
     assert_eq!(alice.get(&groups).await.expect(200)["items"], json!([]));
 }
 
-/// ORG-10, ORG-13, ORG-17, ORG-22, ORG-23, ORG-24, ORG-49, O-03, O-08: bad input is refused where it is wrong, and changes nothing.
+/// ORG-10, ORG-13, ORG-17, ORG-22, ORG-23, ORG-24, ORG-49, O-03, O-08: bad input is refused where it is wrong, and changes
+/// nothing.
 async fn what_is_wrong_with_a_group_is_told(site: Site) {
     site.furnish().await;
     let (root, alice) = (site.root(), site.user("alice"));
@@ -93,7 +94,7 @@ async fn what_is_wrong_with_a_group_is_told(site: Site) {
     assert_eq!(alice.get(&groups).await.expect(200)["items"], json!([]));
 }
 
-/// ORG-24: who has left the organization may stay in the list, where it comes to nothing, and is not added again.
+/// D-ORG-6, ORG-24: who has left the organization may stay in the list, where it comes to nothing, and is not added again.
 async fn former_members_do_not_stand_in_the_way(site: Site) {
     site.furnish().await;
     let (root, alice) = (site.root(), site.user("alice"));
@@ -108,7 +109,7 @@ async fn former_members_do_not_stand_in_the_way(site: Site) {
     alice.merge(&dev, &json!({ "users": ["carol", "bob"] })).await.expect(422);
 }
 
-/// ORG-28: members, flattened, sorted, with how they belong.
+/// D-ORG-7, ORG-28: members, flattened, sorted, with how they belong.
 async fn members_are_told_with_how_they_belong(site: Site) {
     site.furnish().await;
     let people = json!({ "memberUsers": ["bob", "carol"], "memberGroups": ["engineers", "from-idp"] });
@@ -141,7 +142,7 @@ async fn projects_are_found_by_their_owner(site: Site) {
     site.user("alice").get(&format!("{API}/organizations/Beta/projects")).await.expect(403);
 }
 
-/// ORG-15: everyone who applies a part of the users has that part, and what one takes away the others keep.
+/// M-ORG-1, ORG-15: everyone who applies a part of the users has that part, and what one takes away the others keep.
 async fn users_are_a_set(site: Site) {
     site.furnish().await;
     let (alice, dev) = (site.user("alice"), format!("{API}/orggroups/Acme:dev"));

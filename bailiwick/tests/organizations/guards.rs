@@ -29,7 +29,7 @@ async fn allow(site: &Site, user: &str, rules: Value) {
     site.root().post(&format!("{RBAC}/clusterrolebindings"), &bound).await.expect(201);
 }
 
-/// ORG-7, ORG-36, ORG-37: whoever changes an owner may `own` in the name of the old and of the new one.
+/// D-ORG-2, ORG-7, ORG-36, ORG-37: whoever changes an owner may `own` in the name of the old and of the new one.
 async fn owners_are_changed_by_those_who_may(site: Site) {
     site.furnish().await;
     let namespaces = json!({ "apiGroups": [""], "resources": ["namespaces", "namespaces/status", "namespaces/finalize"], "verbs": ["*"] });
@@ -75,7 +75,7 @@ async fn owners_are_changed_by_those_who_may(site: Site) {
     }
 }
 
-/// ORG-48: no ordinary binding names a group of an organization, whoever writes it.
+/// M-ORG-5, ORG-48: no ordinary binding names a group of an organization, whoever writes it.
 async fn no_ordinary_binding_names_their_groups(site: Site) {
     site.furnish().await;
     let root = site.root();
@@ -118,7 +118,8 @@ async fn groups_of_organizations_are_believed_of_nobody(site: Site) {
     assert_eq!(bob.groups().await, ["system:authenticated", "org:Acme:dev"]);
 }
 
-/// ORG-4, ORG-5, ORG-12, ORG-15: what there is, names, sets, and what keeps an organization from going.
+/// D-ORG-8, D-ORG-9, D-ORG-10, M-ORG-2, ORG-4, ORG-5, ORG-12, ORG-15: what there is, names, sets, and what keeps an
+/// organization from going.
 async fn organizations_are_what_they_say(site: Site) {
     site.furnish().await;
     let root = site.root();
@@ -160,7 +161,7 @@ async fn organizations_are_what_they_say(site: Site) {
     root.post(&organizations, &organization("ACME", json!({}))).await.expect(201);
 }
 
-/// ORG-21, ORG-27, O-01: membership is changed by whoever may update the Organization, and by no administrator of it.
+/// D-ORG-1, ORG-21, ORG-27, O-01: membership is changed by whoever may update the Organization, and by no administrator of it.
 async fn members_are_named_by_whoever_may_update_the_organization(site: Site) {
     site.furnish().await;
     let rule = json!({

@@ -87,6 +87,17 @@ impl Site {
         site
     }
 
+    /// Two servers behind a cluster, over one etcd. One is reached through the cluster, the other past it.
+    pub(crate) async fn replicas_behind() -> [Self; 2] {
+        let first = Self::behind().await;
+        let (cluster, folder) = (behind::shared(), folder());
+        let server = cluster.serve_beside(folder.path()).await;
+        let client = cluster.past(&server).connect().await.unwrap();
+        let stranger = cluster.stranger();
+        let second = Self { mode: Mode::Behind, server, client, stranger, _turn: None, folder };
+        [first, second]
+    }
+
     /// Two servers that stand alone, over one etcd.
     pub(crate) async fn replicas(etcd: &bailiwick_test_host::Etcd) -> [Self; 2] {
         let servers = format!("--etcd-servers={}", etcd.endpoints().join(","));
@@ -285,7 +296,11 @@ impl Person {
                 answer["status"]["userInfo"].clone()
             }
             // The cluster is asked who someone is, and knows nothing of organizations. Our server's audit log tells.
-            Mode::Behind => self.audited().await["user"].clone(),
+            Mode::Behind => {
+                let event = self.audited().await;
+                let impersonated = Some(&event["impersonatedUser"]).filter(|user| user.is_object());
+                impersonated.unwrap_or(&event["user"]).clone()
+            }
         };
         let groups = user["groups"].as_array().cloned().unwrap_or_default();
         groups.iter().map(|group| group.as_str().unwrap().to_owned()).collect()

@@ -44,7 +44,7 @@ pub(crate) async fn says(who: &Person, path: &str, status: &str, reason: &str) -
     }
 }
 
-/// A group names those in it who are no members any more, however they ceased to be.
+/// D-ORG-6: a group names those in it who are no members any more, however they ceased to be.
 async fn a_group_says_who_has_nothing_by_it(site: Site) {
     with_binding(&site).await;
     let root = site.root();
