@@ -56,8 +56,8 @@ impl Shared {
         Self { world, served: AtomicUsize::new(0) }
     }
 
-    /// Starts a server that has nothing stored yet, and waits until the aggregator has found it.
-    pub(crate) async fn serve(&self, folder: &Path) -> Server {
+    /// Starts a server that has nothing stored yet, with these flags, and waits until the aggregator has found it.
+    pub(crate) async fn serve(&self, folder: &Path, flags: &[&str]) -> Server {
         let number = self.served.fetch_add(1, Ordering::Relaxed);
         let policy = folder.join("policy.yaml");
         std::fs::write(&policy, POLICY).unwrap();
@@ -67,7 +67,7 @@ impl Shared {
             format!("--audit-log-path={}", folder.join(AUDIT_LOG).display()),
             "--shutdown-delay-duration=0s".to_owned(),
         ];
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(flags.iter().copied()).collect();
         let admin = self.world.admin();
         // The server of the test before has ended without giving it back.
         done(admin, &format!("delete lease {CONTROLLERS_LEASE} -n bailiwick-system --ignore-not-found")).await;
@@ -86,6 +86,11 @@ impl Shared {
         let tls = self.world.cluster.tls();
         let identity = (tls.admin_certificate.text(), tls.admin_key.text());
         Endpoint::at(self.address(), tls.ca.text(), Some(identity))
+    }
+
+    /// The same, for kubectl.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        self.world.cluster.kubeconfig()
     }
 
     /// The way to the cluster, as nobody.

@@ -42,6 +42,7 @@ mod people;
 mod process;
 mod races;
 mod reviews;
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
 mod status;
 #[path = "../install/world.rs"]
