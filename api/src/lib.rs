@@ -75,7 +75,7 @@ pub use resource_quota_allocation::{
     AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
     ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
-pub use service_account::{NotServiceAccount, ServiceAccountRef};
+pub use service_account::{NotActing, NotServiceAccount, ServiceAccountRef};
 pub use well_known::{
     BINDING_DEFINITION_FINALIZER, CLAIM_DEFINITION_FINALIZER, CLAIM_FINALIZER, CONTROLLERS_LEASE,
     DEFINITION_UID_ANNOTATION, DERIVED_LABEL, PROVISIONER, PROVISIONER_NAMESPACE,

@@ -76,6 +76,9 @@ kind!(OrgRoleBinding, "org.bailiwick.dev", "v1alpha1", "orgrolebindings", Namesp
 impl OrgRoleBinding {
     /// How namespaces begin in which nothing is given to anyone by organizations: whoever holds them holds the server.
     pub const RESERVED_NAMESPACES: &'static str = "kube-";
+    /// What names of RoleBindings begin with that were made for one. No name of an OrgRoleBinding has a colon, so no two share a
+    /// RoleBinding.
+    pub const DERIVED_PREFIX: &'static str = "org-role-binding:";
 }
 
 // === impl OrgRoleRef ===

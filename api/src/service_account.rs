@@ -21,6 +21,19 @@ pub struct NotServiceAccount {
     name: String,
 }
 
+/// A host's refusal to let this server act as a service account, and how whoever administers the namespace undoes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotActing {
+    namespace: String,
+    /// Whom the host takes this server for.
+    server: String,
+}
+
+/// What kube-apiserver says to someone who may not act as someone else, between who that is and as whom.
+const MAY_NOT_IMPERSONATE: &str = "\" cannot impersonate resource";
+/// What precedes the namespace and name of a service account among users.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
 // === impl ServiceAccountRef ===
 
 impl ServiceAccountRef {
@@ -46,7 +59,7 @@ impl ServiceAccountRef {
 
     /// The user that it is to the host.
     pub fn username(&self) -> String {
-        format!("system:serviceaccount:{}:{}", self.namespace, self.name)
+        format!("{SERVICE_ACCOUNT}{}:{}", self.namespace, self.name)
     }
 
     /// The groups that this user is in.
@@ -72,6 +85,38 @@ impl fmt::Display for NotServiceAccount {
 
 impl std::error::Error for NotServiceAccount {}
 
+// === impl NotActing ===
+
+impl NotActing {
+    /// That, if it is what the host said when this account was to be acted as.
+    pub fn of(said: &str, account: &ServiceAccountRef) -> Option<Self> {
+        let (before, _) = said.split_once(MAY_NOT_IMPERSONATE)?;
+        let server = before.rsplit('"').next().unwrap_or_default().to_owned();
+        Some(Self { namespace: account.namespace.clone(), server })
+    }
+
+    /// The command that allows it.
+    pub fn remedy(&self) -> String {
+        let server = match self.server.strip_prefix(SERVICE_ACCOUNT) {
+            Some(account) => format!("--serviceaccount={account}"),
+            None => format!("--user={}", self.server),
+        };
+        let namespace = &self.namespace;
+        format!("kubectl create rolebinding bailiwick-act-as -n {namespace} --clusterrole=bailiwick:act-as {server}")
+    }
+}
+
+impl fmt::Display for NotActing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Bailiwick may not act as the service accounts of the namespace \"{}\". Whoever administers it allows that with: {}",
+            self.namespace,
+            self.remedy()
+        )
+    }
+}
+
 /// Whether it is a DNS-1123 subdomain of at most this length.
 fn is_name(text: &str, most: usize) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -86,7 +131,25 @@ fn is_name(text: &str, most: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ServiceAccountRef;
+    use super::{NotActing, ServiceAccountRef};
+
+    #[test]
+    fn what_to_do_names_who_is_to_be_allowed() {
+        let account = ServiceAccountRef::new("here", "maker").unwrap();
+        let refusal = |user: &str| {
+            let said = format!(
+                "serviceaccounts \"maker\" is forbidden: User \"{user}\" cannot impersonate resource \"serviceaccounts\" in API \
+                 group \"\" in the namespace \"here\""
+            );
+            NotActing::of(&said, &account).unwrap().to_string()
+        };
+        let command = "kubectl create rolebinding bailiwick-act-as -n here --clusterrole=bailiwick:act-as";
+        let told = refusal("system:serviceaccount:bailiwick-system:bailiwick");
+        assert!(told.ends_with(&format!("{command} --serviceaccount=bailiwick-system:bailiwick")), "{told}");
+        assert!(refusal("bailiwick").ends_with(&format!("{command} --user=bailiwick")));
+        let other = "secrets \"a\" is forbidden: User \"maker\" cannot get resource \"secrets\" in API group \"\"";
+        assert_eq!(NotActing::of(other, &account), None);
+    }
 
     #[test]
     fn an_account_cannot_be_another_user() {

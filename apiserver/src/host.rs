@@ -8,7 +8,7 @@ mod kinds;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bailiwick_api::ServiceAccountRef;
+use bailiwick_api::{NotActing, ServiceAccountRef};
 use bailiwick_machinery::Object;
 use bailiwick_machinery::openapi::HostSchema;
 use bailiwick_registry::{Host, HostError, HostKind};
@@ -19,9 +19,6 @@ use serde_json::Value;
 
 use self::documents::Documents;
 use self::kinds::Kinds;
-
-/// What kube-apiserver says to someone who may not act as someone else.
-const MAY_NOT_IMPERSONATE: &str = "cannot impersonate resource";
 
 /// Who makes clients of the host. `None` while it cannot be reached because the server starts or stops.
 pub trait HostClients: Send + Sync + 'static {
@@ -71,9 +68,10 @@ impl<C: HostClients> Host for HostApi<C> {
     ) -> Result<Option<Object>, HostError> {
         let client = self.clients.acting_as(account).ok_or_else(out_of_reach)?;
         get(&client, kind, namespace, name).await.map_err(|error| match error {
-            HostError::Forbidden(why) if why.contains(MAY_NOT_IMPERSONATE) => {
-                HostError::NotActing { account: account.clone(), why }
-            }
+            HostError::Forbidden(why) => match NotActing::of(&why, account) {
+                Some(refused) => HostError::NotActing(refused),
+                None => HostError::Forbidden(why),
+            },
             error => error,
         })
     }

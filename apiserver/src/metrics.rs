@@ -10,8 +10,8 @@ mod identity;
 mod labels;
 mod process;
 mod quota;
+mod registered;
 mod requests;
-mod storage;
 
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -20,6 +20,7 @@ use bailiwick_machinery::GroupResource;
 use bailiwick_registry::QuotaMetrics;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response};
+use prometheus_client::registry::Registry;
 
 pub(crate) use self::count::{Count, HighWater, Raised};
 pub(crate) use self::exposition::Format;
@@ -40,6 +41,8 @@ pub(crate) const PATH: &str = "/metrics";
 pub struct Metrics {
     /// What the store tells of itself.
     pub storage: bailiwick_storage::Metrics,
+    /// Adds what is counted by others who run in this process.
+    others: Option<fn(&mut Registry)>,
     pub(crate) audit: AuditMetrics,
     pub(crate) tls_handshake_errors: Count,
     /// Requests under way that change nothing, and those that do.
@@ -73,6 +76,11 @@ const REQUEST_KINDS: [&str; 2] = ["readOnly", "mutating"];
 // === impl Metrics ===
 
 impl Metrics {
+    /// Those that also tell what this adds. Label values are from closed sets there, too.
+    pub fn beside(others: fn(&mut Registry)) -> Self {
+        Self { others: Some(others), ..Self::default() }
+    }
+
     /// All of it, in the form that the client wants.
     pub(crate) fn answer(&self, headers: &HeaderMap, now: &Now<'_>) -> Response<bytes::Bytes> {
         let format = Format::negotiate(text(headers, ACCEPT));
@@ -97,7 +105,12 @@ impl Metrics {
         out.family("kubernetes_build_info", Type::Gauge, "What this server was built from.");
         out.sample("kubernetes_build_info", &[("git_version", GIT_VERSION)], 1);
         process::expose(&mut out);
-        storage::expose(&mut out, &self.storage);
+        let mut registry = Registry::default();
+        self.storage.register(&mut registry);
+        if let Some(register) = self.others {
+            register(&mut registry);
+        }
+        registered::expose(&mut out, &registry);
         out.finish()
     }
 

@@ -3,38 +3,41 @@
 //! Read the request, find out who asks, ask whether they may, and answer. What was authorized is the same value that is
 //! executed.
 
+mod documents;
+mod parts;
+
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
-use bailiwick_machinery::encode::Layout;
-use bailiwick_machinery::media::{self, MediaType};
 use bailiwick_machinery::{Reason, Status};
-use bailiwick_registry::{Allocations, AllowPaths, Authorizer, Clock, Memberships, Registry, User};
+use bailiwick_registry::{
+    AddedTo, AllowPaths, Annotations, Authorizer, Clock, Memberships, Registry, User, tell_added_groups,
+};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode, Version};
-use serde_json::json;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+pub use self::parts::{ServerOptions, ServerParts};
+
 use crate::access_webhook::{self, ACCESS_WEBHOOK_PATH};
-use crate::audit::{self, Arrival, Audit, Auditor, Content, Trail};
-use crate::authentication::{OPENID_PATHS, OpenIdDocuments, Requester};
+use crate::audit::{self, Arrival, Auditor, Content, Trail};
+use crate::authentication::{OpenIdDocuments, Requester};
 use crate::authorization::authorize;
 use crate::body::{self, Body};
 use crate::discovery::Discovery;
 use crate::form::Form;
 use crate::health::Health;
 use crate::impersonation::{Impersonated, Wanted, impersonate};
-use crate::limits::{self, FromWithin, Goaway, Level, LimitOptions, Limits, TooMany};
+use crate::limits::{self, FromWithin, Goaway, Level, Limits, TooMany};
 use crate::listener::{CloseConnection, FinishBy};
-use crate::metrics::{self, AuthenticationMetrics, Metrics, RequestMetrics};
-use crate::openapi::{self, OpenApi};
+use crate::metrics::{AuthenticationMetrics, Metrics, RequestMetrics};
+use crate::openapi::OpenApi;
 use crate::request::Request;
 use crate::request_info::Verb;
 use crate::resource::watch::Watches;
@@ -49,41 +52,6 @@ use crate::witness::Witness;
 const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// The longest `Audit-ID` that is taken over from a client.
 const MAX_AUDIT_ID_BYTES: usize = 64;
-
-/// How a server behaves.
-#[derive(Clone)]
-pub struct ServerOptions {
-    /// How long a request may take that is no watch.
-    pub request_timeout: Duration,
-    /// How long a watch lasts at least, unless its client says otherwise.
-    pub min_watch_duration: Duration,
-    /// How often a watch tells how far it has come.
-    pub bookmark_every: Duration,
-    /// The health that anyone may ask for, known or not.
-    pub always_allow: AllowPaths,
-    /// How many requests are served at once.
-    pub limits: LimitOptions,
-    /// Which part of requests over HTTP/2 is asked to come back over another connection, between 0 and 1.
-    pub goaway_chance: f64,
-}
-
-/// What a server is made of.
-pub struct ServerParts {
-    /// The kinds and their objects.
-    pub registry: Arc<Registry>,
-    /// How it is.
-    pub health: Health,
-    /// Who says what users may do.
-    pub authorizer: Arc<dyn Authorizer>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Cancelled to end its watches.
-    pub shutdown: CancellationToken,
-    /// What is written down of requests; nothing, if there is none.
-    pub audit: Option<Audit>,
-    /// Where everything is counted.
-    pub metrics: Arc<Metrics>,
-}
 
 /// Answers requests.
 pub struct Server {
@@ -105,21 +73,6 @@ pub struct Server {
     audit: Option<Arc<Auditor>>,
     metrics: Arc<Metrics>,
     requests: Arc<RequestMetrics>,
-}
-
-// === impl ServerOptions ===
-
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            request_timeout: Duration::from_secs(60),
-            min_watch_duration: Duration::from_secs(1_800),
-            bookmark_every: Duration::from_secs(60),
-            always_allow: AllowPaths::new(HEALTH).unwrap_or_default(),
-            limits: LimitOptions::default(),
-            goaway_chance: 0.0,
-        }
-    }
 }
 
 // === impl Server ===
@@ -192,7 +145,8 @@ impl Server {
         B::Error: fmt::Display,
     {
         let (now, begun) = (self.clock.now(), Instant::now());
-        let (requester, (mut head, body)) = (self.in_groups(requester.into()), request.into_parts());
+        let (came, (mut head, body)) = (requester.into(), request.into_parts());
+        let requester = self.in_groups(&came);
         let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
         let (mut visit, mut response) = match read(&head, now) {
@@ -201,6 +155,9 @@ impl Server {
                 let user = requester.user();
                 let arrival = Arrival { head: &head, request: &request, audit_id: &audit_id, user, now };
                 let mut visit = Visit::new(labels, begun, self.begin_trail(&arrival));
+                if let (Some(annotations), Some(came), Some(user)) = (visit.annotations(), came.user(), user) {
+                    tell_added_groups(annotations, AddedTo::Sender, &came.groups, &user.groups);
+                }
                 let response = self.visit(&mut visit, &arrival, body, &requester, wanted).await;
                 (visit, response)
             }
@@ -308,7 +265,7 @@ impl Server {
                 return health.unwrap_or_else(unauthorized);
             }
         };
-        let impersonated = match self.impersonated(request, user, wanted).await {
+        let impersonated = match self.impersonated(request, user, wanted, visit.annotations()).await {
             Ok(impersonated) => impersonated,
             Err(status) => return refuse(&status),
         };
@@ -341,21 +298,25 @@ impl Server {
         request: &Request,
         user: &User,
         wanted: Wanted,
+        annotations: Option<&Annotations>,
     ) -> Result<Option<Impersonated>, Box<Status>> {
         let Some(wanted) = wanted.into_user()? else { return Ok(None) };
         let mut impersonated = impersonate(&*self.authorizer, user, &wanted, request.info()).await?;
         if let Some(groups) = self.groups(&impersonated.user) {
+            if let Some(annotations) = annotations {
+                tell_added_groups(annotations, AddedTo::Impersonated, &impersonated.user.groups, &groups);
+            }
             impersonated.user.groups = groups;
         }
         Ok(Some(impersonated))
     }
 
     /// Whoever asks, in the groups that are theirs.
-    fn in_groups(&self, requester: Requester) -> Requester {
-        let Requester::User(user) = &requester else { return requester };
+    fn in_groups(&self, requester: &Requester) -> Requester {
+        let Requester::User(user) = requester else { return requester.clone() };
         match self.groups(user) {
             Some(groups) => Requester::User(Arc::new(User { groups, ..User::clone(user) })),
-            None => requester,
+            None => requester.clone(),
         }
     }
 
@@ -450,54 +411,6 @@ impl Server {
             trail,
         };
         call.answer(kind, target).await
-    }
-
-    async fn answer_non_resource(&self, request: &Request, head: &Parts) -> Option<Response<Body>> {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return None;
-        }
-        let path = request.info().path();
-        if path == "/" {
-            return Some(self.index(request, head));
-        }
-        if path == metrics::PATH {
-            return Some(self.answer_metrics(head).await);
-        }
-        let pretty = request.query().first("pretty").map(|wanted| media::is_pretty(wanted, ""));
-        let found = self.discovery.answer(path, &head.headers, pretty);
-        let found = found.or_else(|| self.openapi.answer(path, request.query(), &head.headers));
-        let found = found.or_else(|| self.version.answer(path));
-        let found = found.or_else(|| self.openid.as_ref()?.answer(path));
-        match found {
-            Some(response) => Some(response.map(Body::from)),
-            None => self.answer_health(request).await,
-        }
-    }
-
-    /// What there is, for people who look around.
-    fn index(&self, request: &Request, head: &Parts) -> Response<Body> {
-        let discovery = self.discovery.paths();
-        let documents = discovery.iter().map(String::as_str).chain(openapi::PATHS);
-        let documents = documents.chain(self.openid.iter().flat_map(|_| OPENID_PATHS));
-        let mut paths: Vec<&str> = documents.chain(HEALTH).chain([metrics::PATH, "/version"]).collect();
-        paths.sort_unstable();
-        let form = Form::of_status(&head.headers, Some(request.query()), self.clock.now());
-        let form = Form { layout: Layout::Pretty, media_type: MediaType::Json, ..form };
-        respond::value(&form, StatusCode::OK, &json!({ "paths": paths }))
-    }
-
-    async fn answer_metrics(&self, head: &Parts) -> Response<Body> {
-        // Where the store does not answer, the rest is wanted all the more.
-        let objects = self.registry.object_counts().await.unwrap_or_default();
-        let quota = self.registry.allocations().map(Allocations::metrics);
-        let now = metrics::Now { requests: &self.requests, waiting: self.limits.waiting(), objects, quota };
-        self.metrics.answer(&head.headers, &now).map(Body::from)
-    }
-
-    async fn answer_health(&self, request: &Request) -> Option<Response<Body>> {
-        let readable = matches!(*request.method(), Method::GET | Method::HEAD);
-        let answer = if readable { self.health.answer(request.info().path(), request.query()).await } else { None };
-        Some(answer?.map(Body::from))
     }
 }
 

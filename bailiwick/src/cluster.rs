@@ -1,11 +1,14 @@
 //! The cluster that a server stands behind, as its clients reach it.
 
-use std::path::{Path, PathBuf};
+mod pod;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
-use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
+use self::pod::PodError;
 use crate::flags::ModeFlags;
 
 /// How long it may take to reach the cluster.
@@ -30,7 +33,7 @@ pub(crate) enum ClusterError {
     #[error("the kubeconfig {} cannot be used: {problem}", path.display())]
     Kubeconfig { path: PathBuf, problem: KubeconfigError },
     #[error("this is no pod of a cluster ({0}): give --kubeconfig, or serve with --mode=standalone")]
-    NotInCluster(#[from] InClusterError),
+    NotInCluster(#[from] PodError),
     #[error("no client of the cluster can be made: {0}")]
     Client(#[from] kube::Error),
 }
@@ -40,10 +43,10 @@ pub(crate) enum ClusterError {
 impl Cluster {
     /// As the flags say.
     pub(crate) async fn reach(flags: &ModeFlags) -> Result<Self, ClusterError> {
-        let own = config(flags.kubeconfig.as_deref()).await?;
+        let own = config(flags, None).await?;
         let url = own.cluster_url.to_string();
         let reviewer = async |file: &Option<PathBuf>| {
-            let mut config = config(file.as_deref().or(flags.kubeconfig.as_deref())).await?;
+            let mut config = config(flags, file.as_ref()).await?;
             // Whoever asks for reviews knows when to ask again.
             config.default_retry = false;
             Ok::<_, ClusterError>(Client::try_from(config)?)
@@ -57,13 +60,13 @@ impl Cluster {
     }
 }
 
-/// From the file, or else as a pod finds its cluster. Nothing else is looked at: neither the files of whoever starts the
-/// server, nor variables that would make it act as someone else.
-async fn config(file: Option<&Path>) -> Result<Config, ClusterError> {
-    let mut config = match file {
-        None => Config::incluster_env()?,
+/// From the file, or the one for everything, or else as a pod finds its cluster. Nothing else is looked at: neither the files of
+/// whoever starts the server, nor variables that would make it act as someone else.
+async fn config(flags: &ModeFlags, file: Option<&PathBuf>) -> Result<Config, ClusterError> {
+    let mut config = match file.or(flags.kubeconfig.as_ref()) {
+        None => pod::config(&flags.service_account_dir).await?,
         Some(path) => {
-            let unusable = |problem| ClusterError::Kubeconfig { path: path.to_owned(), problem };
+            let unusable = |problem| ClusterError::Kubeconfig { path: path.clone(), problem };
             let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
             Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(unusable)?
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bailiwick_apiserver::{BindError, Listener, ListenerOptions, Loading, Metrics, Tls, TlsError, TlsFiles};
-use bailiwick_registry::{AllowPathError, Clock, SystemClock};
+use bailiwick_registry::{AllowPathError, Clock, SystemClock, kinds};
 use bailiwick_storage::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use time::OffsetDateTime;
@@ -126,7 +126,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let folder = DataFolder::take(&flags.data.data_dir)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mode = Mode::open(flags, &folder.pki(), &clock).await?;
-    let authority = service_authority(&folder, &flags.listen, &mode, &clock)?;
+    let authority = service_authority(&folder, flags, &mode, &clock)?;
     if let Some(authority) = &authority {
         authority.wait().await;
     }
@@ -137,7 +137,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
-    let metrics = Arc::new(Metrics::default());
+    let metrics = Arc::new(Metrics::beside(bailiwick_controllers::register_metrics));
     let listener = Listener::bind(address, tls, options).await?.counted_by(metrics.clone());
     let (url, stop, loading) = (url(listener.address()), Stop::default(), Loading::new(clock.clone()));
     let listening = tokio::spawn(listener.run(loading.clone(), stop.stopped.clone()));
@@ -212,14 +212,19 @@ fn stop_after(delay: Duration, stopped: CancellationToken) {
 /// Who keeps the certificate good by which a cluster's kube-apiserver knows this server, if that is wanted.
 fn service_authority(
     folder: &DataFolder,
-    flags: &ListenFlags,
+    flags: &ServeFlags,
     mode: &Mode,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<ServiceAuthority>, ServeError> {
-    let Some(service) = &flags.service else { return Ok(None) };
+    let Some(service) = flags.listen.service.clone() else { return Ok(None) };
     let cluster = mode.cluster().ok_or(ServeError::ServiceWithoutCluster)?;
-    let names = serving_names(flags);
-    Ok(Some(ServiceAuthority::new(cluster.own.clone(), service.clone(), names, folder.pki(), clock.clone())?))
+    let names = serving_names(&flags.listen);
+    let kinds = kinds::all().and_then(|kinds| match flags.mode.alias_groups {
+        Some(true) => kinds::with_aliases(kinds),
+        _ => Ok(kinds),
+    });
+    let kinds = kinds.map_err(HandlerError::from)?;
+    Ok(Some(ServiceAuthority::new(cluster.own.clone(), service, names, folder.pki(), clock.clone(), &kinds)))
 }
 
 /// Finds or makes what the flags do not name.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_registry::{Clock, KindError, kinds};
+use bailiwick_registry::{Clock, Kind};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::ByteString;
@@ -66,8 +66,6 @@ struct Authority {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServiceAuthorityError {
     #[error(transparent)]
-    Kinds(#[from] KindError),
-    #[error(transparent)]
     Pki(#[from] PkiError),
     #[error(
         "there is no Secret \"{AUTHORITY_SECRET}\" in \"{0}\": apply what bailiwick install prints, or give --tls-cert-file"
@@ -88,16 +86,17 @@ pub(crate) enum ServiceAuthorityError {
 // === impl ServiceAuthority ===
 
 impl ServiceAuthority {
-    /// For a server that is reached by a Service, and whose certificate is for these names.
+    /// For a server of these kinds that is reached by a Service, and whose certificate is for these names.
     pub(crate) fn new(
         client: Client,
         service: ServiceName,
         names: Vec<String>,
         folder: PathBuf,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, ServiceAuthorityError> {
-        let api_services = api_service_names(&kinds::all()?);
-        Ok(Self { client, service, names, api_services, folder, clock })
+        kinds: &[Kind],
+    ) -> Self {
+        let api_services = api_service_names(kinds);
+        Self { client, service, names, api_services, folder, clock }
     }
 
     /// Waits until there is a certificate to serve with.

@@ -16,10 +16,9 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::PartialObjectMeta;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
+use crate::first_look::FirstLook;
 use crate::follow::{everything, follow};
 use crate::host::Clients;
 use crate::place::Place;
@@ -73,8 +72,7 @@ struct Shared {
     watches: Watches,
     memories: Mutex<HashMap<Place, Memory>>,
     queue: Queue<Place>,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Why a Bundle is looked at again.
@@ -100,7 +98,7 @@ impl BundleController {
     pub async fn run(self) {
         let Self { clients, now } = self;
         let (own, host) = (clients.own.clone(), clients.host.clone());
-        let queue = Queue::new();
+        let queue = Queue::new("bundle-controller");
         let shared = Arc::new(Shared {
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             kinds: HostKinds::new(host.clone()),
@@ -112,55 +110,39 @@ impl BundleController {
             types: Mutex::default(),
             memories: Mutex::default(),
             queue,
-            unseen: watch::Sender::new(FOLLOWED),
+            first_look: FirstLook::at(FOLLOWED),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(host.clone());
         let accounts: Api<PartialObjectMeta<ServiceAccount>> = Api::all(host);
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, place: Place| { shared.look_at(&place).await }
+            ),
             follow(Api::<Bundle>::all(own.clone()), everything(), "bundles", PURPOSE, |changes| {
                 changes.objects.into_iter().for_each(|(place, bundle)| shared.bundle_changed(place, bundle));
-                shared.seen(changes.is_complete);
+                shared.first_look.saw(changes.is_complete);
             }),
             follow(Api::<ReadinessRule>::all(own), everything(), "readinessrules", PURPOSE, |changes| {
                 changes.objects.into_iter().for_each(|(place, rule)| shared.rule_changed(&place, rule));
-                shared.seen(changes.is_complete);
+                shared.first_look.saw(changes.is_complete);
             }),
             follow(definitions, everything(), "customresourcedefinitions", PURPOSE, |changes| {
                 for (place, definition) in changes.objects {
                     let annotations = definition.map(|found| found.metadata.annotations.unwrap_or_default());
                     shared.definition_changed(&place, annotations.as_ref());
                 }
-                shared.seen(changes.is_complete);
+                shared.first_look.saw(changes.is_complete);
             }),
             follow(accounts, everything(), "serviceaccounts", PURPOSE, |changes| {
                 for (place, account) in changes.objects {
                     shared.account_changed(place, account.and_then(|account| account.metadata.uid));
                 }
-                shared.seen(changes.is_complete);
+                shared.first_look.saw(changes.is_complete);
             }),
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let place = shared.queue.next().await;
-        match shared.look_at(&place).await {
-            Ok(()) => shared.queue.done(&place),
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
-                shared.queue.failed(place);
-            }
-        }
     }
 }
 
@@ -181,12 +163,6 @@ impl Shared {
 
     fn memories(&self) -> MutexGuard<'_, HashMap<Place, Memory>> {
         self.memories.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seen(&self, is_complete: bool) {
-        if is_complete {
-            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-        }
     }
 
     /// A Bundle is there, or gone. What this controller has written itself is known.

@@ -29,8 +29,6 @@ use bailiwick_api::{ResourceCatalog, ResourceCatalogClaim, ResourceCatalogEntry,
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::Api;
 use kube::api::PartialObjectMeta;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use self::copies::Copies;
 use self::drift::Drift;
@@ -41,6 +39,7 @@ use self::rights::Rights;
 use self::sources::Sources;
 use self::status::Reporter;
 use crate::announce::Announcer;
+use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
 use crate::place::Place;
@@ -72,8 +71,7 @@ struct Shared {
     drift: Drift,
     index: Mutex<Index>,
     queue: Queue<Place>,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Why something is tried again.
@@ -101,7 +99,7 @@ impl CatalogClaimController {
     pub async fn run(self) {
         let Self { clients, now } = self;
         let Clients { own, host, act_as } = clients.clone();
-        let queue = Queue::new();
+        let queue = Queue::new("catalog-claim-controller");
         let shared = Arc::new(Shared {
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             rights: Rights::new(host.clone()),
@@ -112,17 +110,12 @@ impl CatalogClaimController {
             now,
             index: Mutex::default(),
             queue,
-            unseen: watch::Sender::new(KINDS),
+            first_look: FirstLook::at(KINDS),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         let claims = |changes: Changes<ResourceCatalogClaim>| {
             let touched = changes.objects.into_iter().flat_map(|(place, claim)| shared.index().set_claim(place, claim));
             shared.queue.extend(touched.collect::<Vec<_>>());
-            shared.seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let entries = |changes: Changes<ResourceCatalogEntry>| {
             for (place, entry) in changes.objects {
@@ -131,30 +124,36 @@ impl CatalogClaimController {
                 }
                 shared.queue.extend(shared.index().set_entry(place, entry));
             }
-            shared.seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let catalogs = |changes: Changes<ResourceCatalog>| {
             for (place, catalog) in changes.objects {
                 shared.queue.extend(shared.index().set_catalog(place.name, catalog));
             }
-            shared.seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let accounts = |changes: Changes<PartialObjectMeta<ServiceAccount>>| {
             for (place, account) in changes.objects {
                 let uid = account.and_then(|account| account.metadata.uid);
                 shared.queue.extend(shared.index().set_account(place, uid));
             }
-            shared.seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let namespaces = |changes: Changes<PartialObjectMeta<Namespace>>| {
             for (place, namespace) in changes.objects {
                 let labels = namespace.map(|namespace| namespace.metadata.labels.unwrap_or_default());
                 shared.queue.extend(shared.index().set_namespace(place.name, labels));
             }
-            shared.seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let (all_accounts, all_namespaces) = (Api::all(host.clone()), Api::all(host));
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, place: Place| { shared.look_at(&place).await }
+            ),
             follow(Api::all(own.clone()), everything(), "resourcecatalogclaims", PURPOSE, claims),
             follow(Api::all(own.clone()), everything(), "resourcecatalogentries", PURPOSE, entries),
             follow(Api::all(own), everything(), "resourcecatalogs", PURPOSE, catalogs),
@@ -165,34 +164,11 @@ impl CatalogClaimController {
     }
 }
 
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let place = shared.queue.next().await;
-        match shared.look_at(&place).await {
-            Ok(()) => shared.queue.done(&place),
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, claim = %place, "is tried again");
-                shared.queue.failed(place);
-            }
-        }
-    }
-}
-
 // === impl Shared ===
 
 impl Shared {
     fn index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seen(&self, is_complete: bool) {
-        if is_complete {
-            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-        }
     }
 
     fn reporter<'s>(&'s self, state: &'s State) -> Reporter<'s> {

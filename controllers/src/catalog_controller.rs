@@ -18,13 +18,12 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::Api;
 use kube::api::PartialObjectMeta;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 pub use accept::{Accept, Acceptance, Candidate, CannotTell, Policies};
 
 use self::index::{Index, Work};
 use self::recheck::Rights;
+use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
 use crate::place::Place;
@@ -54,8 +53,7 @@ struct Shared {
     index: Mutex<Index>,
     queue: Queue<Work>,
     rights: Rights,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Why something is tried again.
@@ -91,40 +89,36 @@ impl CatalogController {
             accept,
             now,
             index: Mutex::default(),
-            queue: Queue::new(),
+            queue: Queue::new("catalog-controller"),
             rights: Rights::default(),
-            unseen: watch::Sender::new(KINDS),
+            first_look: FirstLook::at(KINDS),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
-        let seen = |is_complete: bool| {
-            if is_complete {
-                shared.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-            }
-        };
         let catalogs = |changes: Changes<ResourceCatalog>| {
             for (place, catalog) in changes.objects {
                 shared.queue.extend(shared.index().set_catalog(place.name, catalog));
             }
-            seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let entries = |changes: Changes<ResourceCatalogEntry>| {
             for (place, entry) in changes.objects {
                 shared.queue.extend(shared.index().set_entry(place, entry));
             }
-            seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         let namespaces = |changes: Changes<PartialObjectMeta<Namespace>>| {
             for (place, namespace) in changes.objects {
                 let labels = namespace.map(|namespace| namespace.metadata.labels.unwrap_or_default());
                 shared.queue.extend(shared.index().set_namespace(place.name, labels));
             }
-            seen(changes.is_complete);
+            shared.first_look.saw(changes.is_complete);
         };
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
+            ),
             follow(Api::<ResourceCatalog>::all(own.clone()), everything(), "resourcecatalogs", PURPOSE, catalogs),
             follow(Api::<ResourceCatalogEntry>::all(own), everything(), "resourcecatalogentries", PURPOSE, entries),
             follow(
@@ -140,23 +134,6 @@ impl CatalogController {
             shared.follow_rights::<ClusterRoleBinding>(host, "clusterrolebindings"),
             shared.look_again(),
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let work = shared.queue.next().await;
-        match shared.look_at(&work).await {
-            Ok(()) => shared.queue.done(&work),
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
-                shared.queue.failed(work);
-            }
-        }
     }
 }
 

@@ -34,10 +34,9 @@ use k8s_openapi::api::core::v1::{Namespace, ObjectReference};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::PartialObjectMeta;
 use kube::{Api, Client};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
+use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
 use crate::queue::Queue;
@@ -75,7 +74,7 @@ struct Shared {
     queue: Queue<Work>,
     /// Definitions whose claims will be counted again.
     counted_soon: Mutex<HashSet<String>>,
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// What there is to look at.
@@ -122,18 +121,20 @@ impl ClaimController {
             now,
             index: Mutex::default(),
             followers: Mutex::default(),
-            queue: Queue::new(),
+            queue: Queue::new("claim-controller"),
             counted_soon: Mutex::default(),
-            unseen: watch::Sender::new(3),
+            first_look: FirstLook::at(3),
         });
-        // Both end with this future.
+        // Ends with this future.
         let _followers = EndFollowers(shared.clone());
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         let purpose = "claims";
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
+            ),
             follow(Api::all(own), everything(), "ResourceBindingDefinitions", purpose, |changes| {
                 shared.see_definitions(changes);
             }),
@@ -142,28 +143,6 @@ impl ClaimController {
             }),
             follow(Api::all(host), everything(), "namespaces", purpose, |changes| shared.see_namespaces(changes)),
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let work = shared.queue.next().await;
-        let result = match &work {
-            Work::Definition(name) => shared.look_at_definition(name).await,
-            Work::Claim(key) => shared.look_at_claim(key).await,
-            Work::Class(key) => shared.look_at_class(key).await,
-        };
-        match result {
-            Ok(()) => shared.queue.done(&work),
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, ?work, "is tried again");
-                shared.queue.failed(work);
-            }
-        }
     }
 }
 
@@ -183,12 +162,20 @@ impl Shared {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    async fn look_at(self: &Arc<Self>, work: &Work) -> Result<(), WorkError> {
+        match work {
+            Work::Definition(name) => self.look_at_definition(name).await,
+            Work::Claim(key) => self.look_at_claim(key).await,
+            Work::Class(key) => self.look_at_class(key).await,
+        }
+    }
+
     fn see_definitions(&self, changes: Changes<ResourceBindingDefinition>) {
         for (place, object) in changes.objects {
             let concerned = self.index().see_definition(&place.name, object);
             self.queue.extend(concerned);
         }
-        self.saw(changes.is_complete);
+        self.first_look.saw(changes.is_complete);
     }
 
     fn see_kinds(&self, changes: Changes<CustomResourceDefinition>) {
@@ -197,7 +184,7 @@ impl Shared {
             let concerned = self.index().see_kind(&place.name, object.as_ref());
             self.queue.extend(concerned);
         }
-        self.saw(changes.is_complete);
+        self.first_look.saw(changes.is_complete);
     }
 
     fn see_namespaces(&self, changes: Changes<PartialObjectMeta<Namespace>>) {
@@ -206,13 +193,7 @@ impl Shared {
             let concerned = self.index().see_namespace(&place.name, labels);
             self.queue.extend(concerned);
         }
-        self.saw(changes.is_complete);
-    }
-
-    fn saw(&self, is_complete: bool) {
-        if is_complete {
-            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-        }
+        self.first_look.saw(changes.is_complete);
     }
 
     /// Counts the claims of a definition again, soon: however many change meanwhile, that is done once.

@@ -18,9 +18,8 @@ use kube::api::{Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
+use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
 use crate::queue::Queue;
@@ -48,7 +47,7 @@ struct Shared {
     now: fn() -> SystemTime,
     index: Mutex<Index>,
     queue: Queue<String>,
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// What was seen last.
@@ -87,17 +86,18 @@ impl ClaimDefinitionController {
             provisioner,
             now,
             index: Mutex::default(),
-            queue: Queue::new(),
-            unseen: watch::Sender::new(2),
+            queue: Queue::new("claim-definition-controller"),
+            first_look: FirstLook::at(2),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         let derived = watcher::Config::default().labels(&format!("{DERIVED_LABEL}=resourceclaimdefinitions"));
         let purpose = "definitions of claims";
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, name: String| { shared.look_at(&name).await }
+            ),
             follow(Api::all(own), everything(), "ResourceClaimDefinitions", purpose, |changes| {
                 shared.see_definitions(changes);
             }),
@@ -105,27 +105,6 @@ impl ClaimDefinitionController {
                 shared.see_custom_resources(changes);
             }),
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let name = shared.queue.next().await;
-        match shared.look_at(&name).await {
-            Ok(()) => shared.queue.done(&name),
-            Err(error) => {
-                tracing::debug!(
-                    error = &error as &dyn std::error::Error,
-                    name,
-                    "a definition of claims is tried again"
-                );
-                shared.queue.failed(name);
-            }
-        }
     }
 }
 
@@ -146,7 +125,7 @@ impl Shared {
             drop(index);
             self.queue.add(place.name);
         }
-        self.saw(changes.is_complete);
+        self.first_look.saw(changes.is_complete);
     }
 
     fn see_custom_resources(&self, changes: Changes<CustomResourceDefinition>) {
@@ -162,13 +141,7 @@ impl Shared {
             drop(index);
             self.queue.extend(concerned);
         }
-        self.saw(changes.is_complete);
-    }
-
-    fn saw(&self, is_complete: bool) {
-        if is_complete {
-            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-        }
+        self.first_look.saw(changes.is_complete);
     }
 
     async fn look_at(&self, name: &str) -> Result<(), WorkError> {

@@ -70,7 +70,7 @@ impl GarbageCollector {
             client: self.client,
             kinds: watch::Sender::default(),
             graph: Mutex::default(),
-            queue: Queue::new(),
+            queue: Queue::new("garbage-collector-controller"),
         });
         // Ends with this future.
         let mut tasks = JoinSet::new();
@@ -86,9 +86,7 @@ impl GarbageCollector {
             if !working && !followers.is_empty() {
                 working = true;
                 wait_for_first_look(&followers).await;
-                for _ in 0..WORKERS {
-                    tasks.spawn(work(shared.clone()));
-                }
+                tasks.spawn(work(shared.clone()));
             }
         }
     }
@@ -166,16 +164,8 @@ async fn wait_for_first_look(followers: &BTreeMap<GroupKind, Follower>) {
 }
 
 async fn work(shared: Arc<Shared>) {
-    loop {
-        let task = shared.queue.next().await;
-        match Collector::new(&shared).carry_out(&task).await {
-            Ok(()) => shared.queue.done(&task),
-            Err(error) => {
-                tracing::debug!(?task, error = &error as &dyn std::error::Error, "is tried again");
-                shared.queue.failed(task);
-            }
-        }
-    }
+    let look_at = async |shared: Arc<Shared>, task: Task| Collector::new(&shared).carry_out(&task).await;
+    shared.queue.work(WORKERS, async {}, &shared, look_at).await;
 }
 
 // === impl Shared ===

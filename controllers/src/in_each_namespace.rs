@@ -14,7 +14,6 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::queue::Queue;
@@ -59,34 +58,12 @@ enum Done {
     Repaired,
 }
 
-/// Keeps an object in each namespace until it is dropped.
-pub(crate) async fn keep<W: Wanted>(reader: Client, writer: Client, wanted: W) {
+/// Keeps an object in each namespace until it is dropped, as the controller of this name.
+pub(crate) async fn keep<W: Wanted>(controller: &'static str, reader: Client, writer: Client, wanted: W) {
     let name = wanted.make().name_any();
-    let keeper = Arc::new(Keeper { reader, writer, wanted, name, queue: Queue::new() });
-    // Ends with this future.
-    let mut tasks = JoinSet::new();
-    for _ in 0..WORKERS {
-        tasks.spawn(work(keeper.clone()));
-    }
-    keeper.follow().await;
-}
-
-async fn work<W: Wanted>(keeper: Arc<Keeper<W>>) {
-    loop {
-        let namespace = keeper.queue.next().await;
-        match keeper.ensure(&namespace).await {
-            Ok(done) => {
-                if done == Done::Repaired {
-                    sleep(REST).await;
-                }
-                keeper.queue.done(&namespace);
-            }
-            Err(error) => {
-                tracing::debug!(namespace, object = keeper.name, %error, "is tried again");
-                keeper.queue.failed(namespace);
-            }
-        }
-    }
+    let keeper = Arc::new(Keeper { reader, writer, wanted, name, queue: Queue::new(controller) });
+    let look_at = async |keeper: Arc<Keeper<W>>, namespace: String| keeper.look_at(&namespace).await;
+    tokio::join!(keeper.follow(), keeper.queue.work(WORKERS, async {}, &keeper, look_at));
 }
 
 // === impl Keeper ===
@@ -118,6 +95,13 @@ impl<W: Wanted> Keeper<W> {
                 Err(error) => tracing::debug!(object = self.name, %error, "namespaces are looked at again"),
             }
         }
+    }
+
+    async fn look_at(&self, namespace: &str) -> kube::Result<()> {
+        if self.ensure(namespace).await? == Done::Repaired {
+            sleep(REST).await;
+        }
+        Ok(())
     }
 
     async fn ensure(&self, namespace: &str) -> kube::Result<Done> {

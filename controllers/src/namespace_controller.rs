@@ -15,7 +15,6 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{WatchEvent, WatchParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
-use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -73,13 +72,10 @@ impl NamespaceController {
     /// Works until it is dropped.
     pub async fn run(self) {
         let Self { client, now } = self;
-        let shared = Arc::new(Shared { client, now, queue: Queue::new(), waiting: Mutex::default() });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
-        follow(&shared).await;
+        let shared =
+            Arc::new(Shared { client, now, queue: Queue::new("namespace-controller"), waiting: Mutex::default() });
+        let look_at = async |shared: Arc<Shared>, name: String| shared.look_at(&name).await;
+        tokio::join!(follow(&shared), shared.queue.work(WORKERS, async {}, &shared, look_at));
     }
 }
 
@@ -97,24 +93,6 @@ async fn follow(shared: &Shared) {
             Ok(watcher::Event::Delete(namespace)) => shared.stop_waiting(&namespace.name_any()),
             Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
             Err(error) => tracing::debug!(%error, "the namespace controller looks at namespaces again"),
-        }
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    loop {
-        let name = shared.queue.next().await;
-        match end(&shared, &name).await {
-            Ok(left) => {
-                if !left.is_empty() {
-                    shared.wait(&name, left);
-                }
-                shared.queue.done(&name);
-            }
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
-                shared.queue.failed(name);
-            }
         }
     }
 }
@@ -158,6 +136,14 @@ fn is_ending(namespace: &Namespace) -> bool {
 // === impl Shared ===
 
 impl Shared {
+    async fn look_at(&self, name: &str) -> Result<(), EndError> {
+        let left = end(self, name).await?;
+        if !left.is_empty() {
+            self.wait(name, left);
+        }
+        Ok(())
+    }
+
     /// Asks for a namespace again once something of what is left in it changes.
     fn wait(&self, name: &str, left: Vec<Left>) {
         // Not all that is shared, which holds this task.

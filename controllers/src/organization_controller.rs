@@ -15,11 +15,9 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::PartialObjectMeta;
 use kube::{Api, Client};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
-use crate::follow::everything;
+use crate::first_look::FirstLook;
 use crate::place::Place;
 use crate::queue::Queue;
 use crate::status::StatusError;
@@ -34,7 +32,6 @@ mod status;
 mod verdict;
 
 use carry_out::{CarriedOut, RoleBindings};
-use follow::derived_only;
 use index::{Index, Work};
 
 const WORKERS: usize = 4;
@@ -58,8 +55,7 @@ struct Shared {
     announcer: Announcer,
     index: Mutex<Index>,
     queue: Queue<Work>,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Why something is tried again.
@@ -96,43 +92,28 @@ impl OrganizationController {
             role_bindings,
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             index: Mutex::default(),
-            queue: Queue::new(),
-            unseen: watch::Sender::new(kinds),
+            queue: Queue::new("organization-controller"),
+            first_look: FirstLook::at(kinds),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         tokio::join!(
-            shared.follow(Api::<Group>::all(own.clone()), everything()),
-            shared.follow(Api::<Organization>::all(own.clone()), everything()),
-            shared.follow(Api::<OrgGroup>::all(own.clone()), everything()),
-            shared.follow(Api::<OrgRoleBinding>::all(own), everything()),
-            shared.follow(Api::<PartialObjectMeta<Namespace>>::all(host.clone()), everything()),
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
+            ),
+            shared.follow(Api::<Group>::all(own.clone())),
+            shared.follow(Api::<Organization>::all(own.clone())),
+            shared.follow(Api::<OrgGroup>::all(own.clone())),
+            shared.follow(Api::<OrgRoleBinding>::all(own)),
+            shared.follow(Api::<PartialObjectMeta<Namespace>>::all(host.clone())),
             async {
+                // All of them: whoever takes the label off one that was made here does not take it out of sight.
                 if shared.role_bindings.is_some() {
-                    shared.follow(Api::<RoleBinding>::all(host), derived_only()).await;
+                    shared.follow(Api::<RoleBinding>::all(host)).await;
                 }
             },
         );
-    }
-}
-
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let work = shared.queue.next().await;
-        match shared.look_at(&work).await {
-            Ok(()) => shared.queue.done(&work),
-            Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "is tried again");
-                shared.queue.failed(work);
-            }
-        }
     }
 }
 

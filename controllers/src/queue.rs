@@ -1,12 +1,22 @@
 //! Work that is waiting to be done: each piece once, however often it is asked for, and again later if it failed.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+mod metrics;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+pub use self::metrics::register_metrics;
+
+use self::metrics::QueueMetrics;
 
 /// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -20,11 +30,12 @@ pub(crate) struct Queue<T> {
 
 struct State<T> {
     waiting: VecDeque<T>,
-    /// What is in `waiting`.
-    wanted: HashSet<T>,
-    /// What is being done. Asked for meanwhile, it is done again.
-    under_way: HashSet<T>,
+    /// What was asked for and not begun, and since when: what is in `waiting`, and what is to be done again.
+    wanted: HashMap<T, Instant>,
+    /// What is being done, and since when. Asked for meanwhile, it is done again.
+    under_way: HashMap<T, Instant>,
     failures: HashMap<T, u32>,
+    metrics: QueueMetrics,
 }
 
 // === impl Queue ===
@@ -35,13 +46,15 @@ impl<T> Clone for Queue<T> {
     }
 }
 
-impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
-    pub(crate) fn new() -> Self {
+impl<T: Clone + Debug + Eq + Hash + Send + 'static> Queue<T> {
+    /// One without any work. In metrics it has the name of its controller.
+    pub(crate) fn new(controller: &'static str) -> Self {
         let state = State {
             waiting: VecDeque::new(),
-            wanted: HashSet::new(),
-            under_way: HashSet::new(),
+            wanted: HashMap::new(),
+            under_way: HashMap::new(),
             failures: HashMap::new(),
+            metrics: QueueMetrics::of(controller),
         };
         Self { state: Arc::new(Mutex::new(state)), news: Arc::default() }
     }
@@ -60,6 +73,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
 
     /// Asks for something later.
     pub(crate) fn add_after(&self, item: T, pause: Duration) {
+        self.state().metrics.retries.inc();
         let later = self.clone();
         tokio::spawn(async move {
             sleep(pause).await;
@@ -67,8 +81,43 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
         });
     }
 
+    /// Does what is asked for, with so many workers, as long as it is polled. They begin when they are `ready`. What fails is
+    /// tried again after a pause, which grows.
+    pub(crate) async fn work<S, F, R, E>(
+        &self,
+        workers: usize,
+        ready: impl Future<Output = ()>,
+        with: &Arc<S>,
+        look_at: F,
+    ) where
+        S: Send + Sync + 'static,
+        F: Fn(Arc<S>, T) -> R + Copy + Send + 'static,
+        R: Future<Output = Result<(), E>> + Send,
+        E: std::error::Error + 'static,
+    {
+        ready.await;
+        let mut tasks = JoinSet::new();
+        for _ in 0..workers {
+            let (queue, shared) = (self.clone(), with.clone());
+            tasks.spawn(async move {
+                loop {
+                    let item = queue.next().await;
+                    match look_at(shared.clone(), item.clone()).await {
+                        Ok(()) => queue.done(&item),
+                        Err(error) => {
+                            tracing::debug!(error = &error as &dyn std::error::Error, ?item, "is tried again");
+                            queue.failed(item);
+                        }
+                    }
+                }
+            });
+        }
+        // They do not end by themselves.
+        while tasks.join_next().await.is_some() {}
+    }
+
     /// What to do next. Whoever takes it calls [`Queue::done`] or [`Queue::failed`] afterwards.
-    pub(crate) async fn next(&self) -> T {
+    async fn next(&self) -> T {
         loop {
             let news = self.news.notified();
             if let Some((item, more)) = self.state().take() {
@@ -82,7 +131,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
     }
 
     /// It is done.
-    pub(crate) fn done(&self, item: &T) {
+    fn done(&self, item: &T) {
         let mut state = self.state();
         state.failures.remove(item);
         let again = state.end(item);
@@ -93,21 +142,14 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
     }
 
     /// It is not done, and is tried again after a pause.
-    pub(crate) fn failed(&self, item: T) {
+    fn failed(&self, item: T) {
         let mut state = self.state();
         let failures = state.failures.entry(item.clone()).or_default();
         let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(*failures)).min(LONGEST_PAUSE);
         *failures = failures.saturating_add(1);
         let again = state.end(&item);
         drop(state);
-        if again {
-            return self.news.notify_one();
-        }
-        let later = self.clone();
-        tokio::spawn(async move {
-            sleep(pause).await;
-            later.add(item);
-        });
+        if again { self.news.notify_one() } else { self.add_after(item, pause) }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -120,10 +162,13 @@ impl<T: Clone + Eq + Hash + Send + 'static> Queue<T> {
 impl<T: Clone + Eq + Hash> State<T> {
     /// Whether there is something new to take.
     fn add(&mut self, item: T) -> bool {
-        if !self.wanted.insert(item.clone()) {
+        if self.wanted.contains_key(&item) {
             return false;
         }
-        let free = !self.under_way.contains(&item);
+        self.wanted.insert(item.clone(), Instant::now());
+        self.metrics.adds.inc();
+        self.metrics.depth.inc();
+        let free = !self.under_way.contains_key(&item);
         if free {
             self.waiting.push_back(item);
         }
@@ -133,15 +178,21 @@ impl<T: Clone + Eq + Hash> State<T> {
     /// The next thing, and whether there are more.
     fn take(&mut self) -> Option<(T, bool)> {
         let item = self.waiting.pop_front()?;
-        self.wanted.remove(&item);
-        self.under_way.insert(item.clone());
+        let now = Instant::now();
+        if let Some(since) = self.wanted.remove(&item) {
+            self.metrics.depth.dec();
+            self.metrics.waited.observe(now.duration_since(since).as_secs_f64());
+        }
+        self.under_way.insert(item.clone(), now);
         Some((item, !self.waiting.is_empty()))
     }
 
     /// Whether it was asked for again meanwhile.
     fn end(&mut self, item: &T) -> bool {
-        self.under_way.remove(item);
-        let again = self.wanted.contains(item);
+        if let Some(since) = self.under_way.remove(item) {
+            self.metrics.worked.observe(since.elapsed().as_secs_f64());
+        }
+        let again = self.wanted.contains_key(item);
         if again {
             self.waiting.push_back(item.clone());
         }
@@ -149,34 +200,9 @@ impl<T: Clone + Eq + Hash> State<T> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn each_piece_of_work_is_done_once_and_again_if_asked_for_meanwhile() {
-        let queue = Queue::new();
-        queue.extend(["a", "b", "a"]);
-        assert_eq!((queue.next().await, queue.next().await), ("a", "b"));
-        queue.add("a");
-        let nobody = tokio::time::timeout(Duration::from_secs(1), queue.next()).await;
-        assert!(nobody.is_err(), "it is under way");
-        queue.done(&"a");
-        assert_eq!(queue.next().await, "a");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_failed_comes_again_later_and_later() {
-        let queue = Queue::new();
-        queue.add("a");
-        let mut pauses = Vec::new();
-        for _ in 0..16 {
-            let began = tokio::time::Instant::now();
-            let item = queue.next().await;
-            pauses.push(began.elapsed());
-            queue.failed(item);
-        }
-        assert!(pauses[1..].is_sorted(), "{pauses:?}");
-        assert!(pauses[15] >= LONGEST_PAUSE && pauses[15] < LONGEST_PAUSE * 2, "{pauses:?}");
+impl<T> Drop for State<T> {
+    /// What is not done here waits nowhere any more: who leads next has a queue of its own.
+    fn drop(&mut self) {
+        self.metrics.depth.dec_by(i64::try_from(self.wanted.len()).unwrap_or(i64::MAX));
     }
 }

@@ -12,10 +12,9 @@ use k8s_openapi::api::core::v1::{Namespace, ResourceQuota, ResourceQuotaSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::{ObjectMeta, PartialObjectMeta, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::announce::Announcer;
+use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::queue::Queue;
 
@@ -43,8 +42,7 @@ struct Shared {
     announcer: Announcer,
     index: Mutex<Index>,
     queue: Queue<Work>,
-    /// How many kinds have not been seen yet.
-    unseen: watch::Sender<usize>,
+    first_look: FirstLook,
 }
 
 /// Something to look at.
@@ -72,19 +70,20 @@ impl QuotaController {
             host: host.clone(),
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             index: Mutex::default(),
-            queue: Queue::new(),
-            unseen: watch::Sender::new(KINDS),
+            queue: Queue::new("quota-controller"),
+            first_look: FirstLook::at(KINDS),
         });
-        // Ends with this future.
-        let mut tasks = JoinSet::new();
-        for _ in 0..WORKERS {
-            tasks.spawn(work(shared.clone()));
-        }
         let purpose = "quota allocations";
         let allocations = Api::<ResourceQuotaAllocation>::all(own);
         let namespaces = Api::<PartialObjectMeta<Namespace>>::all(host.clone());
         let quotas = Api::<ResourceQuota>::all(host);
         tokio::join!(
+            shared.queue.work(
+                WORKERS,
+                shared.first_look.is_over(),
+                &shared,
+                async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
+            ),
             follow(allocations, everything(), "quota allocations", purpose, |changes| {
                 shared.take(changes, |index, place, allocation| index.set_allocation(&place.name, allocation));
             }),
@@ -105,23 +104,6 @@ impl QuotaController {
     }
 }
 
-async fn work(shared: Arc<Shared>) {
-    // Fails only if there is nobody any more who sees something, and nothing to do either.
-    if shared.unseen.subscribe().wait_for(|unseen| *unseen == 0).await.is_err() {
-        return;
-    }
-    loop {
-        let work = shared.queue.next().await;
-        match shared.look_at(&work).await {
-            Ok(()) => shared.queue.done(&work),
-            Err(error) => {
-                tracing::debug!(%error, ?work, "a project has no quota yet; it is tried again");
-                shared.queue.failed(work);
-            }
-        }
-    }
-}
-
 // === impl Shared ===
 
 impl Shared {
@@ -135,9 +117,7 @@ impl Shared {
             self.queue.extend(put(&mut index, place, object));
         }
         drop(index);
-        if changes.is_complete {
-            self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-        }
+        self.first_look.saw(changes.is_complete);
     }
 
     async fn look_at(&self, work: &Work) -> Result<(), kube::Error> {

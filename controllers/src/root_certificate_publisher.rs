@@ -36,7 +36,8 @@ impl RootCertificatePublisher {
 
     /// Works until it is dropped.
     pub async fn run(self) {
-        keep(self.reader, self.writer, Published { authorities: self.authorities }).await;
+        let published = Published { authorities: self.authorities };
+        keep("root-ca-certificate-publisher-controller", self.reader, self.writer, published).await;
     }
 }
 

@@ -24,7 +24,7 @@ impl ServiceAccountController {
 
     /// Works until it is dropped.
     pub async fn run(self) {
-        keep(self.reader, self.writer, DefaultServiceAccount).await;
+        keep("serviceaccount-controller", self.reader, self.writer, DefaultServiceAccount).await;
     }
 }
 

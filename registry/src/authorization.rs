@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use k8s_openapi::api::authorization::v1::SubjectRulesReviewStatus;
 
 use crate::User;
+use crate::error::Error;
 
 /// The question.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,16 @@ pub struct AuthorizationError(pub String);
 pub trait Authorizer: Send + Sync + 'static {
     /// Answers.
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError>;
+}
+
+impl dyn Authorizer {
+    /// Whether someone may do something to objects, for rules that must know; that it cannot be known is an error.
+    pub(crate) async fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> crate::error::Result<bool> {
+        let question = Attributes { user, verb, target: Target::Resource(resource) };
+        let answer = self.authorize(&question).await;
+        let answer = answer.map_err(|AuthorizationError(why)| Error::Failed { what: "authorization", why })?;
+        Ok(matches!(answer, Decision::Allow(_)))
+    }
 }
 
 /// Who can list what someone may do.

@@ -6,21 +6,22 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bailiwick_api::bundle::Plan;
 use bailiwick_api::{Bundle, BundleSpec};
-use bailiwick_machinery::{FieldErrors, Object};
+use bailiwick_machinery::Object;
 use bailiwick_storage::Txn;
 use k8s_openapi::Resource as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::admission::{Admission, Proposal};
-use crate::authorization::{Attributes, Authorizer, Decision, Resource, Target};
-use crate::context::{Ctx, User};
-use crate::error::{Error, Result};
+use crate::authorization::Authorizer;
+use crate::context::Ctx;
+use crate::error::Result;
 use crate::host::{Host, HostKind};
+use crate::named_account::{check_acting, named, pinned};
 use crate::registry::Registry;
+use crate::ruled_write::RuledWrite;
 use crate::served_kind::ServedKind;
 
-mod accounts;
 mod fit;
 mod rights;
 
@@ -30,15 +31,6 @@ pub struct BundleRules {
     pub host: Arc<dyn Host>,
     /// Who says what users may do.
     pub authorizer: Arc<dyn Authorizer>,
-}
-
-/// A Bundle that is being written.
-#[derive(Clone, Copy)]
-struct Write<'w> {
-    ctx: &'w Ctx<'w>,
-    kind: &'w ServedKind,
-    namespace: &'w str,
-    name: &'w str,
 }
 
 // === impl BundleRules ===
@@ -72,18 +64,20 @@ impl Admission for BundleRules {
         // What is wrong with the Bundle itself is told when it is validated.
         let Ok(spec) = BundleSpec::deserialize(&spec) else { return Ok(()) };
         let Ok(plan) = Plan::of(&spec, &namespace) else { return Ok(()) };
-        let write = Write { ctx, kind, namespace: &namespace, name: &name };
-        let account = self.account(write, spec.service_account_name()).await?;
+        let write = RuledWrite { ctx, kind, namespace: &namespace, name: &name };
+        let account = named(&*self.authorizer, write, spec.service_account_name()).await?;
+        let pinned = pinned(&*self.host, write, &account).await?;
+        check_acting(&*self.host, write, &account).await?;
         // Of a Bundle that goes only who acts for it still matters.
         if is_going {
-            pin(object, &account.uid);
+            pin(object, &pinned.uid);
             return Ok(());
         }
         let kinds = self.kinds(&plan).await?;
-        fit::check_scope(&plan, &kinds).or_invalid(write)?;
-        self.check_fit(&plan, &kinds).await?.or_invalid(write)?;
-        self.check_rights(write, &account.reference, &plan, &kinds).await?;
-        pin(object, &account.uid);
+        write.check(fit::check_scope(&plan, &kinds))?;
+        write.check(self.check_fit(&plan, &kinds).await?)?;
+        self.check_rights(write, &account, &plan, &kinds).await?;
+        pin(object, &pinned.uid);
         Ok(())
     }
 
@@ -109,16 +103,6 @@ impl BundleRules {
         }
         Ok(kinds)
     }
-
-    /// Whether a user may do something at the host.
-    async fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> Result<bool> {
-        let question = Attributes { user, verb, target: Target::Resource(resource) };
-        match self.authorizer.authorize(&question).await {
-            Ok(Decision::Allow(_)) => Ok(true),
-            Ok(Decision::Deny(_) | Decision::NoOpinion(_)) => Ok(false),
-            Err(error) => Err(Error::Failed { what: "a decision on who may act", why: error.to_string() }),
-        }
-    }
 }
 
 /// Keeps a Bundle from going before what it created is gone. There from the beginning, so that nothing is created without it.
@@ -136,21 +120,5 @@ fn pin(object: &mut Object, uid: &str) {
     let status = object.fields_mut().entry("status").or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(status) = status {
         status.insert("serviceAccountUID".to_owned(), uid.into());
-    }
-}
-
-/// Errors, if there are any, as a refusal.
-trait OrInvalid {
-    fn or_invalid(self, write: Write<'_>) -> Result<()>;
-}
-
-// === impl FieldErrors ===
-
-impl OrInvalid for FieldErrors {
-    fn or_invalid(self, write: Write<'_>) -> Result<()> {
-        match self.into_result() {
-            Ok(()) => Ok(()),
-            Err(errors) => Err(Error::Invalid { kind: write.kind.group_kind(), name: write.name.to_owned(), errors }),
-        }
     }
 }

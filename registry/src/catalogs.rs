@@ -8,7 +8,6 @@
 //! All of this is asked when something is written, because only then is it known who writes. What follows from it later is
 //! done by controllers, as service accounts that were named here.
 
-mod accounts;
 mod claims;
 mod entries;
 mod exposure;
@@ -18,19 +17,17 @@ mod locate;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bailiwick_machinery::{Cause, FieldError, FieldErrors, Object};
+use bailiwick_machinery::Object;
 use bailiwick_storage::Txn;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 pub use self::exposure::Exposure;
 
 use crate::admission::{Admission, Proposal};
 use crate::context::Ctx;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::host::Host;
 use crate::registry::Registry;
+use crate::ruled_write::RuledWrite;
 use crate::served_kind::ServedKind;
 
 /// The group of catalogs' kinds.
@@ -44,15 +41,6 @@ pub struct CatalogRules {
     pub exposure: Arc<Exposure>,
     /// Where resources are that entries expose.
     pub host: Arc<dyn Host>,
-}
-
-/// What is written, and by whom.
-#[derive(Clone, Copy)]
-struct Write<'w> {
-    ctx: &'w Ctx<'w>,
-    kind: &'w ServedKind,
-    namespace: &'w str,
-    name: &'w str,
 }
 
 // === impl CatalogRules ===
@@ -69,7 +57,7 @@ impl Admission for CatalogRules {
     ) -> Result<()> {
         let Some(stored) = kind.kind().stored_gvk() else { return Ok(()) };
         let (namespace, name) = (object.metadata().namespace().to_owned(), object.metadata().name().to_owned());
-        let write = Write { ctx, kind, namespace: &namespace, name: &name };
+        let write = RuledWrite { ctx, kind, namespace: &namespace, name: &name };
         match (&*stored.group, &*stored.kind) {
             (GROUP, "ResourceCatalogEntry") => self.prepare_entry(write, object, old).await,
             (GROUP, "ResourceCatalogClaim") => self.prepare_claim(write, registry, object, old).await,
@@ -79,45 +67,5 @@ impl Admission for CatalogRules {
 
     async fn admit(&self, _: &Ctx<'_>, _: &Registry, _: &Proposal<'_>, txn: Txn) -> Result<Txn> {
         Ok(txn)
-    }
-}
-
-// === impl Write ===
-
-impl Write<'_> {
-    fn invalid(&self, found: impl IntoIterator<Item = FieldError>) -> Error {
-        let mut errors = FieldErrors::default();
-        found.into_iter().for_each(|error| errors.push(error));
-        Error::Invalid { kind: self.kind.group_kind(), name: self.name.to_owned(), errors }
-    }
-
-    fn forbidden(&self, why: String, causes: Vec<Cause>) -> Error {
-        Error::Forbidden { resource: self.kind.resource(), name: self.name.to_owned(), why, causes }
-    }
-
-    fn conflict(&self, why: String) -> Error {
-        Error::Conflict { resource: self.kind.resource(), name: self.name.to_owned(), why }
-    }
-
-    /// The object as its type. What has not the form of it is refused in the words of its schema.
-    fn read<T: DeserializeOwned>(&self, object: &Object) -> Result<T> {
-        typed(object).or_else(|error| self.kind.validate(object).and(Err(error)))
-    }
-}
-
-/// An object as its type. What is stored was accepted once, so it has that form.
-pub(crate) fn typed<T: DeserializeOwned>(object: &Object) -> Result<T> {
-    T::deserialize(object.as_value()).map_err(|error| Error::Failed {
-        what: "an object of a catalog",
-        why: format!("{}: {error}", object.metadata().name()),
-    })
-}
-
-/// A view as an object.
-pub(crate) fn object_of(view: &impl Serialize) -> Result<Object> {
-    match serde_json::to_value(view) {
-        Ok(Value::Object(fields)) => Ok(Object::new(fields)),
-        Ok(_) => Err(Error::Failed { what: "a view of a catalog", why: "it is no object".to_owned() }),
-        Err(error) => Err(Error::Failed { what: "a view of a catalog", why: error.to_string() }),
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bailiwick_api::ServiceAccountRef;
+use bailiwick_api::{NotActing, ServiceAccountRef};
 use bailiwick_machinery::openapi::HostSchema;
 use bailiwick_machinery::{GroupResource, GroupVersion, GroupVersionKind, Object};
 
@@ -61,13 +61,8 @@ pub enum HostError {
     #[error("{0}")]
     Forbidden(String),
     /// This server may not act as the account in whose name it was to ask.
-    #[error("Bailiwick may not act as the service account \"{account}\": {why}")]
-    NotActing {
-        /// The account.
-        account: ServiceAccountRef,
-        /// What the host said.
-        why: String,
-    },
+    #[error("{0}")]
+    NotActing(NotActing),
     /// It does not answer, or not in a way that is understood.
     #[error("{0}")]
     Unavailable(String),

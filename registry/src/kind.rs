@@ -2,18 +2,20 @@
 //!
 //! A native kind is described by its Rust type; a kind that was defined by data has the same descriptor.
 
+mod told;
+mod version;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bailiwick_machinery::host::HostType;
-use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
-use bailiwick_machinery::{FieldErrors, GroupVersion, GroupVersionKind, NameRule, Object, Scope};
+use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Scope};
 use bailiwick_storage::{KeyError, Resource};
 use k8s_openapi::Resource as TypedResource;
 use schemars::JsonSchema;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+pub use self::version::{SelectableField, Version};
 
 use crate::strategy::{SchemaOnly, Strategy};
 use crate::subresource::Subresource;
@@ -108,26 +110,6 @@ pub struct Names {
     pub short_names: Vec<Cow<'static, str>>,
     /// Sets of kinds it belongs to, for people.
     pub categories: Vec<Cow<'static, str>>,
-}
-
-/// A group and version in which a kind is served.
-pub struct Version {
-    /// The group and version.
-    pub group_version: GroupVersion,
-    /// What its objects look like.
-    pub schema: Schema,
-    /// What people see of many objects.
-    pub columns: Columns,
-    /// Fields by which objects can be selected, beside their names.
-    pub selectable: Vec<SelectableField>,
-}
-
-/// A field by which objects can be selected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SelectableField {
-    name: String,
-    /// The first of these that is not empty.
-    paths: Vec<Vec<String>>,
 }
 
 /// Why a descriptor is no kind. Native kinds are checked by a test.
@@ -377,156 +359,6 @@ impl Kind {
         self.definition = Some(definition);
         self
     }
-
-    /// How it is called.
-    pub fn names(&self) -> &Names {
-        &self.names
-    }
-
-    /// Where its objects live.
-    pub fn scope(&self) -> Scope {
-        self.scope
-    }
-
-    /// What its objects may be called.
-    pub fn name_rule(&self) -> NameRule {
-        self.name_rule
-    }
-
-    /// Whether its status is written on its own.
-    pub fn has_status(&self) -> bool {
-        self.status
-    }
-
-    /// Whether changes of its objects are counted.
-    pub(crate) fn has_generation(&self) -> bool {
-        self.habits.generation
-    }
-
-    /// Whether an object can be replaced by someone who does not say which state of it they have seen.
-    pub(crate) fn allows_unconditional_update(&self) -> bool {
-        self.habits.unconditional_update
-    }
-
-    /// Whether the status of its objects says who asked for them.
-    pub(crate) fn stamps_requester(&self) -> bool {
-        self.stamps_requester
-    }
-
-    /// Whether those who may view are shown its objects, although these are of the cluster.
-    pub fn is_shown_to_viewers(&self) -> bool {
-        self.shown_to_viewers
-    }
-
-    /// Whether its objects give rights to others.
-    pub fn hands_out_rights(&self) -> bool {
-        self.hands_out_rights
-    }
-
-    /// Whether its objects carry secrets.
-    pub fn is_secret_bearing(&self) -> bool {
-        self.secret_bearing
-    }
-
-    /// Whether replacing an object that is not there makes it.
-    pub fn allows_create_on_update(&self) -> bool {
-        self.habits.create_on_update
-    }
-
-    /// Whether many objects can be removed at once.
-    pub fn allows_delete_collection(&self) -> bool {
-        self.habits.delete_collection
-    }
-
-    /// Whether who removes an object is told what it was.
-    pub fn tells_deleted(&self) -> bool {
-        self.habits.tells_deleted
-    }
-
-    /// Whether its objects are what Go's types make of them.
-    pub(crate) fn is_typed(&self) -> bool {
-        self.habits.typed
-    }
-
-    /// The versions it is served in; the first is the one it is stored in.
-    pub fn versions(&self) -> &[Version] {
-        &self.versions
-    }
-
-    /// What can be reached below its objects, beside the status.
-    pub fn subresources(&self) -> &[Arc<dyn Subresource>] {
-        &self.subresources
-    }
-
-    /// Who makes its objects, if they are not stored.
-    pub fn maker(&self) -> Option<&dyn Virtual> {
-        self.maker.as_deref()
-    }
-
-    /// Differs between any two kinds that were defined by data and are not the same; other kinds have none.
-    pub fn fingerprint(&self) -> Option<&str> {
-        self.definition.as_ref().map(|definition| definition.fingerprint.as_str())
-    }
-
-    /// Whether no objects of it can be made any more, because it is about to go.
-    pub fn is_terminating(&self) -> bool {
-        self.definition.as_ref().is_some_and(|definition| definition.is_terminating)
-    }
-
-    /// Whether it was defined by data, and so can change and go while the program runs.
-    pub fn is_defined(&self) -> bool {
-        self.definition.is_some()
-    }
-
-    pub(crate) fn definition(&self) -> Option<&Definition> {
-        self.definition.as_ref()
-    }
-
-    pub(crate) fn differences(&self) -> &[Difference] {
-        &self.differences
-    }
-
-    /// What is written on its own beside the status.
-    pub(crate) fn parts(&self) -> &[&'static str] {
-        &self.parts
-    }
-
-    /// Where its objects are stored.
-    pub(crate) fn keys(&self) -> &Resource {
-        &self.keys
-    }
-
-    pub(crate) fn rules(&self) -> &dyn Strategy {
-        &*self.strategy
-    }
-
-    /// The kind of what is stored.
-    pub fn stored_gvk(&self) -> Option<GroupVersionKind> {
-        Some(self.versions.first()?.group_version.kind(self.names.kind.clone()))
-    }
-}
-
-// === impl Version ===
-
-impl Version {
-    /// A version that is described by a Rust type. Its columns are the name and the age, until others are given.
-    pub fn native<T: TypedResource + JsonSchema>() -> Result<Self, KindError> {
-        let schema =
-            Schema::from_type::<T>().map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
-        let group_version = GroupVersion::new(T::GROUP, T::VERSION);
-        Ok(Self { group_version, schema, columns: Columns::named().with_age(), selectable: Vec::new() })
-    }
-
-    /// A version of one of Kubernetes' own kinds. Its columns are the name and the age, until others are given.
-    pub fn host<T: TypedResource + JsonSchema>() -> Result<Self, KindError> {
-        let group_version = GroupVersion::new(T::GROUP, T::VERSION);
-        let host_type = HostType::of(&group_version.kind(T::KIND));
-        let host_type = host_type
-            .ok_or_else(|| KindError::NotHost { kind: T::KIND.to_owned(), version: group_version.to_string() })?;
-        let schema = host_type.schema::<T>();
-        let schema = schema.map_err(|errors| KindError::Schema { kind: T::KIND.to_owned(), errors })?;
-        Ok(Self { group_version, schema, columns: Columns::named().with_age_as_text(), selectable: Vec::new() })
-    }
 }
 
 // === impl Names ===
@@ -541,40 +373,5 @@ impl Names {
             short_names: Vec::new(),
             categories: Vec::new(),
         }
-    }
-}
-
-// === impl SelectableField ===
-
-impl SelectableField {
-    /// The field at a path of names: `spec.catalogName`.
-    pub fn new(path: &str) -> Self {
-        Self::named(path, &[path])
-    }
-
-    /// The first field of these paths that is not empty, under another name.
-    pub fn named(name: &str, paths: &[&str]) -> Self {
-        let steps = |path: &&str| path.split('.').map(str::to_owned).collect();
-        Self { name: name.to_owned(), paths: paths.iter().map(steps).collect() }
-    }
-
-    /// As selectors name it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its value in an object, as selectors compare it. An absent field is the empty text.
-    pub(crate) fn value(&self, object: &Object) -> String {
-        self.paths.iter().map(|path| value_at(path, object)).find(|value| !value.is_empty()).unwrap_or_default()
-    }
-}
-
-fn value_at(path: &[String], object: &Object) -> String {
-    let mut steps = path.iter();
-    let first = steps.next().and_then(|step| object.fields().get(step));
-    match steps.try_fold(first, |value, step| value.map(|value| value.get(step))).flatten() {
-        Some(Value::String(text)) => text.clone(),
-        Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
-        Some(_) | None => String::new(),
     }
 }

@@ -21,6 +21,7 @@ mod follow;
 mod host;
 mod kind;
 pub mod kinds;
+mod named_account;
 mod organizations;
 mod own_writes;
 pub mod rbac;
@@ -28,6 +29,7 @@ mod read;
 mod registry;
 mod remote_namespaces;
 mod requester;
+mod ruled_write;
 mod selection;
 mod selector_review;
 mod served_kind;
@@ -35,6 +37,7 @@ mod served_kinds;
 mod strategy;
 mod subresource;
 mod turns;
+mod typed;
 mod update;
 mod virtual_kind;
 mod watch;
@@ -60,8 +63,8 @@ pub use error::{Error, Result};
 pub use host::{Host, HostError, HostKind};
 pub use kind::{Kind, KindError, Names, Renamed, SelectableField, Version};
 pub use organizations::{
-    AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, ProjectAccess, Projects,
-    follow_bindings, follow_organizations, follow_projects, owner_in_labels,
+    AddedTo, AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, ProjectAccess, Projects,
+    follow_bindings, follow_organizations, follow_projects, owner_in_labels, tell_added_groups,
 };
 pub use read::{List, ListRequest};
 pub use registry::Registry;

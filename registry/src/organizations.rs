@@ -10,6 +10,7 @@
 //! lost the groups, whether or not anyone has taken them out, and a namespace that changed hands knows no groups of its
 //! former owner.
 
+mod added_groups;
 mod administrators;
 mod bindings;
 mod directory;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 use bailiwick_machinery::GroupVersion;
 
+pub use added_groups::{AddedTo, tell_added_groups};
 pub use administrators::AdministratorsOnly;
 pub use directory::{Directory, GroupsCount};
 pub use guard::OrganizationRules;

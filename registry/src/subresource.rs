@@ -1,9 +1,13 @@
 //! What can be reached below an object, other than its status: `organizations/acme/groups`.
 
+mod view;
+
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use bailiwick_machinery::{GroupResource, GroupVersion, Object};
+
+pub(crate) use self::view::{View, Viewed};
 
 use crate::context::Ctx;
 use crate::delete::{DeleteOptions, Deleted};

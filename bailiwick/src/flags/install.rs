@@ -27,6 +27,10 @@ pub(crate) struct InstallFlags {
     /// Where Bailiwick may act as the service accounts that claims and bundles name.
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = ActAs::Namespaces)]
     pub(crate) act_as: ActAs,
+    /// Also have kube-apiserver hand on the groups by whose names others have known our kinds: smith.atlassian.com and
+    /// core.crossplane.io. Something else may have them: --check says so.
+    #[arg(long)]
+    pub(crate) alias_groups: bool,
     /// Register a server that runs outside of the cluster, at this host name.
     #[arg(long, value_name = "HOST", value_parser = subdomain, requires = "port")]
     pub(crate) external_name: Option<String>,

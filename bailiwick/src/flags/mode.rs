@@ -15,14 +15,24 @@ pub(crate) struct ModeFlags {
     /// given]
     #[arg(long, env = "BAILIWICK_MODE", value_name = "MODE", value_enum)]
     mode: Option<Mode>,
-    /// Whether kinds are served under the names by which others have known them, too: Bundles in smith.atlassian.com [default:
-    /// true in standalone, false behind a cluster, where something else may have that group]
+    /// Whether kinds are served under the names by which others have known them, too: Bundles in smith.atlassian.com, definitions of
+    /// claims in core.crossplane.io [default:
+    /// true in standalone, false behind a cluster, where something else may have
+    /// those groups]
     #[arg(long, env = "BAILIWICK_ALIAS_GROUPS", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) alias_groups: Option<bool>,
     /// How the cluster is reached that the server stands behind. Without it, as a pod in it: by the service account's token,
     /// which is read again as it changes.
     #[arg(long, env = "BAILIWICK_KUBECONFIG", value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// The folder in which a pod finds its service account's token, and the authority of its cluster.
+    #[arg(
+        long,
+        env = "BAILIWICK_SERVICE_ACCOUNT_DIR",
+        value_name = "FOLDER",
+        default_value = "/var/run/secrets/kubernetes.io/serviceaccount"
+    )]
+    pub(crate) service_account_dir: PathBuf,
     /// How the cluster is asked who clients are: needs create on tokenreviews, and get, list and watch on the ConfigMap
     /// extension-apiserver-authentication in kube-system [default: as --kubeconfig]
     #[arg(long, env = "BAILIWICK_AUTHENTICATION_KUBECONFIG", value_name = "FILE")]

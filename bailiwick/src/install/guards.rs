@@ -3,7 +3,7 @@
 //! Two are for everyone: who may say to whom a namespace belongs, and that nobody binds roles to the groups that organizations
 //! form. Three are for our own service account, whose rights could otherwise be turned into all rights by whoever takes it over.
 
-use bailiwick_api::{DEFINITION_UID_ANNOTATION, DERIVED_LABEL, OWNER_LABEL, Owner};
+use bailiwick_api::{DEFINITION_UID_ANNOTATION, DERIVED_LABEL, OWNER_LABEL, OrgRoleBinding, Owner};
 use serde_json::{Value, json};
 
 use super::manifest::Manifest;
@@ -11,6 +11,8 @@ use super::plan::Plan;
 
 /// What the label of a namespace begins with that belongs to an organization.
 const ORGANIZATION_OWNER: &str = Owner::ORGANIZATION_PREFIX;
+/// How RoleBindings are named that were made for OrgRoleBindings.
+const DERIVED_PREFIX: &str = OrgRoleBinding::DERIVED_PREFIX;
 const ADMISSION: &str = "admissionregistration.k8s.io/v1";
 
 /// A rule: of what, and what must be true.
@@ -125,7 +127,14 @@ fn own_role_bindings(plan: &Plan) -> Guard {
          subject.kind == 'ServiceAccount' ? subject.?namespace.orValue('') != '{namespace}' : \
          !subject.name.startsWith('system:'))"
     );
-    let made = |object: &str| format!("({object} == null || {object}.metadata.?labels[?'{DERIVED_LABEL}'].hasValue())");
+    let labelled = |object: &str| format!("{object}.metadata.?labels[?'{DERIVED_LABEL}'].hasValue()");
+    // Someone may have taken the label off, which does not keep it.
+    let before = format!(
+        "oldObject == null || {} || \
+         (object == null && oldObject.metadata.name.startsWith('{DERIVED_PREFIX}'))",
+        labelled("oldObject")
+    );
+    let after = format!("object == null || {}", labelled("object"));
     Guard {
         name: "own-role-bindings.bailiwick.dev",
         why: "Bailiwick itself binds roles only in namespaces of organizations, never to itself, and leaves bindings of others alone.",
@@ -146,7 +155,7 @@ fn own_role_bindings(plan: &Plan) -> Guard {
                 "reason": "Forbidden",
             },
             {
-                "expression": format!("{} && {}", made("oldObject"), made("object")),
+                "expression": format!("({before}) && ({after})"),
                 "message": format!("Bailiwick touches only RoleBindings that it made, by their label {DERIVED_LABEL}"),
                 "reason": "Forbidden",
             },

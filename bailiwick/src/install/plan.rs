@@ -21,6 +21,8 @@ pub(super) struct Plan {
     pub(super) certificates: Certificates,
     /// The kinds to be served, all of them ours.
     pub(super) kinds: Vec<Kind>,
+    /// Whether they are served under the names by which others have known them, too.
+    pub(super) alias_groups: bool,
 }
 
 /// Where the server runs.
@@ -88,7 +90,11 @@ impl Plan {
             act_as: flags.act_as,
             server,
             certificates: Certificates::Own,
-            kinds: kinds::all()?,
+            kinds: match flags.alias_groups {
+                true => kinds::with_aliases(kinds::all()?)?,
+                false => kinds::all()?,
+            },
+            alias_groups: flags.alias_groups,
         };
         plan.certificates = plan.read_certificates(flags)?;
         Ok(plan)
@@ -97,6 +103,12 @@ impl Plan {
     /// The groups and versions that kube-apiserver is to hand on: those of all kinds, each once, in order.
     pub(super) fn group_versions(&self) -> Vec<GroupVersion> {
         group_versions(&self.kinds)
+    }
+
+    /// Whether no kind is at home in a group and version, but only known by it to others.
+    pub(super) fn is_alias(&self, version: &GroupVersion) -> bool {
+        let is_home = |kind: &Kind| kind.stored_gvk().is_some_and(|stored| stored.group_version() == *version);
+        !self.kinds.iter().any(is_home)
     }
 
     /// Whether the servers look after their certificates themselves.

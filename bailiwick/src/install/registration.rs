@@ -14,6 +14,8 @@ const SERVICE_PORT: u16 = 443;
 
 /// Where our groups stand among others when a client names a kind without its group: behind Kubernetes' own.
 const GROUP_PRIORITY: u16 = 1000;
+/// And where those stand by whose names others have known our kinds: behind ours.
+const ALIAS_PRIORITY: u16 = 100;
 const VERSION_PRIORITY: u16 = 15;
 
 /// The Service and the APIServices.
@@ -24,7 +26,7 @@ pub(super) fn manifests(plan: &Plan) -> Vec<Manifest> {
         let mut spec = json!({
             "group": version.group,
             "version": version.version,
-            "groupPriorityMinimum": GROUP_PRIORITY,
+            "groupPriorityMinimum": if plan.is_alias(&version) { ALIAS_PRIORITY } else { GROUP_PRIORITY },
             "versionPriority": VERSION_PRIORITY,
             "service": {"namespace": plan.namespace, "name": NAME, "port": port},
         });

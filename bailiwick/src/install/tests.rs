@@ -27,6 +27,32 @@ fn every_served_group_is_registered_once() {
     assert_eq!(names, groups.map(|group| format!("v1alpha1.{group}.bailiwick.dev")));
 }
 
+/// By its own names a kind is found first, and whoever may use it may by the others, too.
+#[test]
+fn alias_groups_are_registered_where_they_are_asked_for() {
+    const ALIASES: [&str; 2] = ["v1.smith.atlassian.com", "v1alpha1.core.crossplane.io"];
+    let priority = |objects: &[serde_json::Value], name: &str| {
+        let found = objects.iter().find(|object| object["kind"] == "APIService" && object["metadata"]["name"] == name);
+        found.map(|object| object["spec"]["groupPriorityMinimum"].as_u64().unwrap())
+    };
+    let (plain, aliased) = (objects(&[]), objects(&["--alias-groups"]));
+    let rules = |objects: &[serde_json::Value], role: &str| {
+        let role = objects.iter().find(|object| object["kind"] == "ClusterRole" && object["metadata"]["name"] == role);
+        role.unwrap()["rules"].to_string()
+    };
+    for name in ALIASES {
+        assert_eq!(priority(&plain, name), None);
+        assert!(priority(&aliased, name) < priority(&aliased, "v1alpha1.bundle.bailiwick.dev"), "{name}");
+        assert!(rules(&aliased, "bailiwick").contains(name) && !rules(&plain, "bailiwick").contains(name));
+    }
+    let may_edit = |objects: &[serde_json::Value]| rules(objects, "bailiwick:edit").contains("smith.atlassian.com");
+    assert!(may_edit(&aliased) && !may_edit(&plain));
+    let argument = |objects: &[serde_json::Value]| {
+        objects.iter().any(|object| object["kind"] == "Deployment" && object.to_string().contains("--alias-groups"))
+    };
+    assert!(argument(&aliased) && !argument(&plain));
+}
+
 #[test]
 fn everything_that_is_installed_is_uninstalled() {
     let known: BTreeSet<_> = uninstall::KINDS
@@ -34,7 +60,7 @@ fn everything_that_is_installed_is_uninstalled() {
         .chain([("apps/v1", "Deployment")])
         .map(|(version, kind)| json!([version, kind]).to_string())
         .collect();
-    for object in objects(&["--act-as=cluster"]) {
+    for object in objects(&["--act-as=cluster", "--alias-groups"]) {
         let kind = json!([object["apiVersion"], object["kind"]]).to_string();
         assert!(known.contains(&kind), "{kind}");
         assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "bailiwick-install");

@@ -143,6 +143,9 @@ fn arguments(plan: &Plan, workload: &Workload) -> Vec<String> {
             format!("--etcd-keyfile={ETCD_FOLDER}/tls.key"),
         ]);
     }
+    if plan.alias_groups {
+        arguments.push("--alias-groups".to_owned());
+    }
     match &plan.certificates {
         Certificates::Own => arguments.push(format!("--service={}/{NAME}", plan.namespace)),
         Certificates::Given { .. } => arguments.extend([

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use bailiwick_registry::SystemClock;
+use bailiwick_registry::{SystemClock, kinds};
 use bailiwick_test_host::Cluster;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -38,8 +38,8 @@ impl World {
 
     fn server(&self, folder: &Path) -> ServiceAuthority {
         let service: ServiceName = "place/bailiwick".parse().unwrap();
-        let names = service.hosts().to_vec();
-        ServiceAuthority::new(self.client.clone(), service, names, folder.join("pki"), self.clock.clone()).unwrap()
+        let (names, kinds) = (service.hosts().to_vec(), kinds::all().unwrap());
+        ServiceAuthority::new(self.client.clone(), service, names, folder.join("pki"), self.clock.clone(), &kinds)
     }
 
     async fn pass(&self, days: u64) {

@@ -12,6 +12,7 @@ mod harm;
 mod identity;
 mod kubectl;
 mod ownership;
+mod pod;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod process;

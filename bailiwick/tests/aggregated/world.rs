@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::time::{Instant, sleep};
 
 use crate::direct::Direct;
-use crate::process::{Server, folder};
+use crate::process::{Server, folder, program};
 
 /// What our program serves.
 pub(crate) const GROUPS: [&str; 6] = [
@@ -160,6 +160,16 @@ impl World {
         let flags = self.flags(etcd);
         let flags: Vec<&str> = flags.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
         Server::start_on(folder, port, &flags).await
+    }
+
+    /// Starts our program elsewhere, as a pod of the cluster whose service account's files are in this folder.
+    pub(crate) async fn start_in_pod(&self, folder: &Path, account: &Path) -> Server {
+        let flags = self.flags(self.cluster.etcd()).into_iter().filter(|flag| !flag.starts_with("--kubeconfig="));
+        let (host, port) = self.cluster.server().strip_prefix("https://").unwrap().rsplit_once(':').unwrap();
+        let mut command = program(folder, &["--mode=aggregated", "--secure-port=0", "--etcd-prefix=/pod"]);
+        command.args(flags).arg(format!("--service-account-dir={}", account.display()));
+        command.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port);
+        Server::start_command(folder, command).await
     }
 
     /// Starts our program, and waits until the aggregator has found it.

@@ -69,6 +69,28 @@ async fn a_claim_is_realized() {
         .await;
 }
 
+/// Operators see what controllers have to do, and how long it takes, under Kubernetes' names.
+#[tokio::test]
+async fn controllers_are_measured() {
+    let site = Site::open().await;
+    site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
+    site.claimed(&claim("mine", "settings", json!({}))).await;
+    let text = site.root().get("/metrics").await.text();
+    for (name, controller) in [
+        ("adds_total", "catalog-claim-controller"),
+        ("work_duration_seconds_count", "catalog-claim-controller"),
+        ("queue_duration_seconds_count", "catalog-controller"),
+        ("adds_total", "serviceaccount-controller"),
+    ] {
+        let start = format!("workqueue_{name}{{name=\"{controller}\"}} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_default();
+        assert!(value.parse::<u64>().is_ok_and(|count| count > 0), "{start}{value}");
+    }
+    for name in ["depth", "retries_total"] {
+        assert!(text.contains(&format!("\nworkqueue_{name}{{name=\"bundle-controller\"}} 0\n")), "{name}");
+    }
+}
+
 /// CAT-52, CAT-53, CAT-54 and SRV-8: a claim is of an entry that is in the catalog, and remains the claim of that.
 #[tokio::test]
 async fn a_claim_is_of_an_entry_of_the_catalog() {

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod aliases;
 mod catalogs;
 #[path = "../aggregated/direct.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]

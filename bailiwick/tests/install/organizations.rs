@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use bailiwick_test_host::{Cluster, Kubectl};
+use http::Method;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -259,6 +260,15 @@ impl Person {
         }
     }
 
+    /// Sends an object, or a merge patch, that is accepted, and tells when that was acknowledged.
+    pub(crate) async fn send(&self, method: Method, path: &str, body: &Value) -> Instant {
+        let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = http::Request::builder().method(method).uri(path).header("content-type", content_type);
+        let request = request.body(body.to_string().into_bytes()).unwrap();
+        self.client.request::<Value>(request).await.unwrap_or_else(|error| panic!("{path}: {error}"));
+        Instant::now()
+    }
+
     pub(crate) async fn can(&self, namespace: &str) -> bool {
         can(&self.client, namespace).await
     }
@@ -318,7 +328,7 @@ async fn done_with_output(admin: &Kubectl, command: &str) -> String {
     }
 }
 
-pub(crate) async fn merge(admin: &Kubectl, object: &str, patch: &str) {
+async fn merge(admin: &Kubectl, object: &str, patch: &str) {
     done(admin, &format!("patch {object} --type=merge -p {patch}")).await;
 }
 

@@ -43,15 +43,20 @@ impl World {
 
     /// Installs in this cluster.
     pub(crate) async fn start_in(cluster: Cluster) -> Self {
-        Self::install(cluster, Port::reserve().unwrap(), None).await
+        Self::start_in_with(cluster, &[]).await
+    }
+
+    /// The same, with more arguments.
+    pub(crate) async fn start_in_with(cluster: Cluster, arguments: &[&str]) -> Self {
+        Self::install(cluster, Port::reserve().unwrap(), None, arguments).await
     }
 
     /// Installs in this cluster, with the server at this port, and a certificate of this authority.
     pub(crate) async fn start_with(cluster: Cluster, port: Port, authority: &Authority) -> Self {
-        Self::install(cluster, port, Some(authority)).await
+        Self::install(cluster, port, Some(authority), &[]).await
     }
 
-    async fn install(cluster: Cluster, port: Port, authority: Option<&Authority>) -> Self {
+    async fn install(cluster: Cluster, port: Port, authority: Option<&Authority>, more: &[&str]) -> Self {
         let files = folder();
         let write = |name: &str, text: &str| {
             let path = files.path().join(name);
@@ -64,7 +69,7 @@ impl World {
             let identity = authority.server("bailiwick", &["localhost", "bailiwick.bailiwick-system.svc"]).unwrap();
             [write("tls.crt", &identity.certificate), write("tls.key", &identity.key)]
         });
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
         let manifests = manifests(&arguments).await;
         cluster.admin().apply(&manifests).await.unwrap();
         let token = done(cluster.admin(), "create token bailiwick -n bailiwick-system").await;

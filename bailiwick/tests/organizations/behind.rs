@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// The audit log of a server, in its folder.
 pub(crate) const AUDIT_LOG: &str = "audit.log";
-const POLICY: &str =
+const AUDIT_POLICY: &str =
     "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}], omitStages: [RequestReceived]}";
 
 static SHARED: OnceCell<Shared> = OnceCell::const_new();
@@ -32,6 +32,14 @@ pub(crate) struct Shared {
 pub(crate) async fn cluster() -> (MutexGuard<'static, ()>, &'static Shared) {
     let turn = TURN.lock().await;
     (turn, SHARED.get_or_init(Shared::make).await)
+}
+
+/// Flags of a server that keeps an audit log in its folder.
+pub(crate) fn audit_flags(folder: &Path) -> [String; 2] {
+    let policy = folder.join("policy.yaml");
+    std::fs::write(&policy, AUDIT_POLICY).unwrap();
+    let log = folder.join(AUDIT_LOG);
+    [format!("--audit-policy-file={}", policy.display()), format!("--audit-log-path={}", log.display())]
 }
 
 // === impl Shared ===
@@ -59,14 +67,9 @@ impl Shared {
     /// Starts a server that has nothing stored yet, with these flags, and waits until the aggregator has found it.
     pub(crate) async fn serve(&self, folder: &Path, flags: &[&str]) -> Server {
         let number = self.served.fetch_add(1, Ordering::Relaxed);
-        let policy = folder.join("policy.yaml");
-        std::fs::write(&policy, POLICY).unwrap();
-        let arguments = [
-            format!("--etcd-prefix=/organizations-{number}"),
-            format!("--audit-policy-file={}", policy.display()),
-            format!("--audit-log-path={}", folder.join(AUDIT_LOG).display()),
-            "--shutdown-delay-duration=0s".to_owned(),
-        ];
+        let [policy, log] = audit_flags(folder);
+        let arguments =
+            [format!("--etcd-prefix=/organizations-{number}"), policy, log, "--shutdown-delay-duration=0s".to_owned()];
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(flags.iter().copied()).collect();
         let admin = self.world.admin();
         // The server of the test before has ended without giving it back.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::site::{API, RBAC, Site, binding, causes, eventually, org_group, organization};
+use crate::site::{API, Mode, RBAC, Site, binding, causes, eventually, org_group, organization};
 
 in_both_modes!(
     groups_count_in_projects_of_their_organization,
@@ -10,6 +10,7 @@ in_both_modes!(
     access_ends_when_a_project_changes_hands,
     who_writes_a_binding_could_write_its_equivalent,
     bindings_go_with_their_namespace,
+    whoever_edits_what_was_derived_changes_nothing,
     same_names_do_not_mix,
     an_organization_made_anew_inherits_nothing,
 );
@@ -154,6 +155,48 @@ async fn bindings_go_with_their_namespace(site: Site) {
     bob.may("create", "configmaps", "short").await;
     root.delete(&format!("{}/dev", bindings("short"))).await.expect(200);
     bob.may_not("create", "configmaps", "short").await;
+}
+
+/// S-22: whatever becomes of the RoleBinding by which a cluster gives the role, its label, its owner, its subjects: whoever is
+/// in the group has the role, and nobody else. Where there is none, there is nothing to edit.
+async fn whoever_edits_what_was_derived_changes_nothing(site: Site) {
+    with_group(&site).await;
+    let (root, bob, mallory) = (site.root(), site.user("bob"), site.user("mallory"));
+    let group = format!("{API}/orggroups/Acme:dev");
+    let derived = format!("{RBAC}/namespaces/{ACME}/rolebindings/org-role-binding:dev");
+    root.post(&bindings(ACME), &binding("dev", "edit", &["Acme:dev"])).await.expect(201);
+    bob.may("create", "configmaps", ACME).await;
+    let added = json!([{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory" }]);
+    let unlabelled = json!({ "bailiwick.dev/derived-from": null });
+    for edit in [
+        json!({ "metadata": { "labels": unlabelled } }),
+        json!({ "metadata": { "ownerReferences": null } }),
+        json!({ "metadata": { "labels": unlabelled, "ownerReferences": null } }),
+        json!({ "metadata": { "labels": unlabelled, "ownerReferences": null }, "subjects": added }),
+        json!({ "subjects": added }),
+        json!({ "subjects": null }),
+    ] {
+        match site.mode {
+            Mode::Alone => drop(root.merge(&derived, &edit).await.expect(404)),
+            Mode::Behind => drop(root.merge(&derived, &edit).await.expect(200)),
+        }
+        site.user("alice").merge(&group, &json!({ "users": ["carol"] })).await.expect(200);
+        bob.may_not("create", "configmaps", ACME).await;
+        mallory.may_not("create", "configmaps", ACME).await;
+        site.user("carol").may("create", "configmaps", ACME).await;
+        site.user("alice").merge(&group, &json!({ "users": ["bob", "carol"] })).await.expect(200);
+        bob.may("create", "configmaps", ACME).await;
+    }
+    if site.mode == Mode::Behind {
+        root.delete(&derived).await.expect(200);
+        bob.may("create", "configmaps", ACME).await;
+    }
+    // Nor does it stay when the binding goes, and its dependents are to be left alone.
+    let dev = format!("{}/dev", bindings(ACME));
+    root.delete(&format!("{dev}?propagationPolicy=Orphan")).await.expect(200);
+    eventually("it is gone", async || root.get(&dev).await.code == 404).await;
+    bob.may_not("create", "configmaps", ACME).await;
+    eventually("nothing is left", async || root.get(&derived).await.code == 404).await;
 }
 
 /// S-24, ORG-14: two organizations that call everything the same have nothing of each other's.

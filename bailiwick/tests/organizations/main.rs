@@ -25,6 +25,7 @@ macro_rules! in_both_modes {
 }
 
 mod access;
+mod audit;
 mod behind;
 mod bindings;
 #[path = "../system/client.rs"]

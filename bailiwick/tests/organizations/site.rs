@@ -11,7 +11,7 @@ use tokio::sync::MutexGuard;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::behind::{self, AUDIT_LOG};
+use crate::behind::{self, AUDIT_LOG, audit_flags};
 use crate::client::{Answer, Client, Endpoint, Events, JSON, MERGE_PATCH, request};
 use crate::process::{PATIENCE, Server, folder};
 
@@ -62,7 +62,9 @@ impl Site {
     /// The same, with flags.
     pub(crate) async fn alone_with(flags: &[&str]) -> Self {
         let folder = folder();
-        let server = Server::start(folder.path(), flags).await;
+        let audit = audit_flags(folder.path());
+        let flags: Vec<&str> = flags.iter().copied().chain(audit.iter().map(String::as_str)).collect();
+        let server = Server::start(folder.path(), &flags).await;
         let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
         let client = endpoint.connect().await.unwrap();
         let kubeconfig = server.kubeconfig();
@@ -301,8 +303,13 @@ impl Person {
 
     /// What our server's audit log says of a request of theirs.
     async fn audited(&self) -> Value {
-        let mark = Uuid::new_v4().to_string();
-        self.get(&format!("{API}/organizations/Acme/members?mark={mark}")).await;
+        self.audited_when(async |mark| drop(self.get(&format!("{API}/organizations/Acme/members?{mark}")).await)).await
+    }
+
+    /// What it says of a request whose query has this mark.
+    pub(crate) async fn audited_when(&self, ask: impl AsyncFnOnce(&str)) -> Value {
+        let mark = format!("mark={}", Uuid::new_v4());
+        ask(&mark).await;
         let mut found = None;
         eventually("the request is in the log", async || {
             let text = std::fs::read_to_string(&self.log).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What is done to a Bundle's objects: always as its service account, and never as anyone else.
 
-use bailiwick_api::ServiceAccountRef;
+use bailiwick_api::{NotActing, ServiceAccountRef};
 use kube::api::{
     DeleteParams, DynamicObject, ListParams, PartialObjectMeta, Patch, PatchParams, Preconditions, PropagationPolicy,
 };
@@ -73,13 +73,13 @@ impl Hands {
     }
 
     pub(super) async fn get(&self, kind: &HostKind, name: &str) -> Result<Option<Value>, Trouble> {
-        let found = self.api(kind).get_opt(name).await.map_err(trouble)?;
+        let found = self.api(kind).get_opt(name).await.map_err(|error| self.trouble(error))?;
         Ok(found.map(value))
     }
 
     /// The names of objects that this one owns.
     pub(super) async fn owned_by(&self, kind: &HostKind, owner: &str) -> Result<Vec<String>, Trouble> {
-        let found = self.metadata(kind).list(&ListParams::default()).await.map_err(trouble)?;
+        let found = self.metadata(kind).list(&ListParams::default()).await.map_err(|error| self.trouble(error))?;
         let is_owned = |object: &&PartialObjectMeta<DynamicObject>| {
             object.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner)
         };
@@ -94,7 +94,7 @@ impl Hands {
         force: Force,
     ) -> Result<Value, Trouble> {
         let params = PatchParams { force: force == Force::Yes, ..PatchParams::apply(FIELD_MANAGER) };
-        self.api(kind).patch(name, &params, &Patch::Apply(object)).await.map(value).map_err(trouble)
+        self.api(kind).patch(name, &params, &Patch::Apply(object)).await.map(value).map_err(|error| self.trouble(error))
     }
 
     /// Removes this very object, after what it owns.
@@ -105,9 +105,20 @@ impl Hands {
             preconditions: Some(preconditions),
             ..DeleteParams::default()
         };
-        match self.api(kind).delete(name, &params).await.map_err(trouble) {
+        match self.api(kind).delete(name, &params).await.map_err(|error| self.trouble(error)) {
             Ok(_) | Err(Trouble::NotFound(_)) => Ok(()),
             Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Why the host did not do it, in words for whoever wrote the Bundle.
+    fn trouble(&self, error: kube::Error) -> Trouble {
+        match trouble(error) {
+            Trouble::Forbidden(said) => match NotActing::of(&said, &self.account) {
+                Some(refused) => Trouble::Forbidden(refused.to_string()),
+                None => Trouble::Forbidden(said),
+            },
+            other => other,
         }
     }
 }

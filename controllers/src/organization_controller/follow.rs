@@ -2,18 +2,16 @@
 
 use std::fmt::Debug;
 
-use bailiwick_api::{DERIVED_LABEL, Group, OrgGroup, OrgRoleBinding, Organization};
+use bailiwick_api::{Group, OrgGroup, OrgRoleBinding, Organization};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::PartialObjectMeta;
-use kube::runtime::watcher;
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
 use super::Shared;
 use super::index::Change;
-use super::parts::DERIVED_FROM;
-use crate::follow::{Changes, follow};
+use crate::follow::{Changes, everything, follow};
 use crate::place::Place;
 
 /// A kind that the index is made of.
@@ -24,23 +22,16 @@ pub(super) trait Followed:
     fn change(place: Place, object: Option<Self>) -> Change;
 }
 
-/// Those that were made for OrgRoleBindings.
-pub(super) fn derived_only() -> watcher::Config {
-    watcher::Config::default().labels(&format!("{DERIVED_LABEL}={DERIVED_FROM}"))
-}
-
 // === impl Shared ===
 
 impl Shared {
     /// Follows a kind for as long as it is polled.
-    pub(super) async fn follow<K: Followed>(&self, api: Api<K>, config: watcher::Config) {
+    pub(super) async fn follow<K: Followed>(&self, api: Api<K>) {
         let tell = |changes: Changes<K>| {
             self.apply(changes.objects.into_iter().map(|(place, object)| K::change(place, object)));
-            if changes.is_complete {
-                self.unseen.send_modify(|unseen| *unseen = unseen.saturating_sub(1));
-            }
+            self.first_look.saw(changes.is_complete);
         };
-        follow(api, config, &K::plural(&()), "organizations", tell).await;
+        follow(api, everything(), &K::plural(&()), "organizations", tell).await;
     }
 
     fn apply(&self, changes: impl Iterator<Item = Change>) {

@@ -218,18 +218,27 @@ impl Index {
         inside.map(|(place, _)| Work::Binding(place.clone())).collect()
     }
 
+    /// One that was made for a binding stays so, whatever becomes of its labels and owners.
     fn role_binding(&mut self, place: Place, binding: Option<RoleBinding>) -> BTreeSet<Work> {
         let mut touched = BTreeSet::new();
+        let mut known = None;
         if let Some(from) = self.derived_from.remove(&place) {
+            let mut uid = None;
             if let Some(derived) = self.derived.get_mut(&from) {
-                derived.remove(&place.name);
+                uid = derived.remove(&place.name).and_then(|before| before.metadata.uid);
                 if derived.is_empty() {
                     self.derived.remove(&from);
                 }
             }
-            touched.insert(Work::Binding(from));
+            touched.insert(Work::Binding(from.clone()));
+            known = uid.map(|uid| (uid, from.name));
         }
-        let named = binding.and_then(|binding| Some((binding_of(&binding)?.to_owned(), binding)));
+        let named = binding.and_then(|binding| {
+            let is_same = |(uid, _): &(String, String)| binding.metadata.uid.as_ref() == Some(uid);
+            let name = binding_of(&binding).map(str::to_owned);
+            let name = name.or_else(|| known.filter(is_same).map(|(_, name)| name))?;
+            Some((name, binding))
+        });
         if let Some((name, binding)) = named {
             let from = Place { namespace: place.namespace.clone(), name };
             self.derived.entry(from.clone()).or_default().insert(place.name.clone(), binding);

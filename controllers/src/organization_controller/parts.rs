@@ -18,11 +18,11 @@ use k8s_openapi::api::rbac::v1::{RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 /// The value of the label of RoleBindings that were made here.
-pub(super) const DERIVED_FROM: &str = OrgRoleBinding::URL_PATH_SEGMENT;
+const DERIVED_FROM: &str = OrgRoleBinding::URL_PATH_SEGMENT;
 /// How many subjects a RoleBinding has at most.
 pub(super) const MAX_SUBJECTS: usize = 1_000;
-/// What their names begin with. No name of an OrgRoleBinding has a colon, so no two share a RoleBinding.
-const PREFIX: &str = "org-role-binding:";
+/// What their names begin with.
+const PREFIX: &str = OrgRoleBinding::DERIVED_PREFIX;
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,10 +47,14 @@ pub(super) fn subject(kind: &str, name: &str) -> Subject {
     }
 }
 
-/// The name of the OrgRoleBinding that a RoleBinding was made for, if it was made here.
+/// The name of the OrgRoleBinding that a RoleBinding was made for, if it was made here: its label and its owner say so. Whoever
+/// may edit it can take one of them away, but not its name, by which it is known then.
 pub(super) fn binding_of(role_binding: &RoleBinding) -> Option<&str> {
-    let label = role_binding.metadata.labels.as_ref()?.get(DERIVED_LABEL)?;
-    (label == DERIVED_FROM).then(|| owner(role_binding).map(|owner| owner.name.as_str())).flatten()
+    match (is_labelled(role_binding), owner(role_binding)) {
+        (true, Some(owner)) => Some(&owner.name),
+        (true, None) | (false, Some(_)) => binding_by_name(role_binding.metadata.name.as_deref()?),
+        (false, None) => None,
+    }
 }
 
 /// The RoleBinding of this name, with these subjects, for an OrgRoleBinding.
@@ -129,12 +133,25 @@ fn part_name(binding: &str, number: usize) -> String {
     }
 }
 
-/// Whether a RoleBinding is one of this very OrgRoleBinding, and of its role. It may have had another of the same name.
+/// The other way round.
+fn binding_by_name(part: &str) -> Option<&str> {
+    let rest = part.strip_prefix(PREFIX)?;
+    Some(rest.split_once(':').map_or(rest, |(binding, _)| binding))
+}
+
+/// Whether a RoleBinding is one of this very OrgRoleBinding, and of its role, and says so. There may have been another
+/// OrgRoleBinding of the same name, and someone may have edited it.
 fn is_of(role_binding: &RoleBinding, binding: &OrgRoleBinding) -> bool {
     let role = &role_binding.role_ref;
     let wanted = &binding.role_ref;
-    owner(role_binding).is_some_and(|owner| Some(&owner.uid) == binding.metadata.uid.as_ref())
+    is_labelled(role_binding)
+        && owner(role_binding).is_some_and(|owner| Some(&owner.uid) == binding.metadata.uid.as_ref())
         && (role.kind.as_str(), role.name.as_str()) == (wanted.kind.as_str(), wanted.name.as_str())
+}
+
+fn is_labelled(role_binding: &RoleBinding) -> bool {
+    let label = role_binding.metadata.labels.as_ref().and_then(|labels| labels.get(DERIVED_LABEL));
+    label.is_some_and(|label| label == DERIVED_FROM)
 }
 
 fn owner(role_binding: &RoleBinding) -> Option<&OwnerReference> {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use bailiwick_api::ServiceAccountRef;
 use bailiwick_api::bundle::Plan;
 
-use super::accounts::forbidden;
-use super::{BundleRules, Write};
+use super::BundleRules;
 use crate::authorization::Resource;
-use crate::context::User;
 use crate::error::Result;
 use crate::host::HostKind;
+use crate::named_account::{refused, user_of};
+use crate::ruled_write::RuledWrite;
 
 /// What is done to objects of a Bundle. Watching is not needed, only better.
 const VERBS: [&str; 4] = ["get", "create", "patch", "delete"];
@@ -21,12 +21,12 @@ impl BundleRules {
     /// Refuses a Bundle whose account may not do what would have to be done.
     pub(super) async fn check_rights(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         account: &ServiceAccountRef,
         plan: &Plan,
         kinds: &[Option<HostKind>],
     ) -> Result<()> {
-        let user = User { name: account.username(), groups: account.groups().to_vec(), ..User::default() };
+        let user = user_of(account);
         let (mut missing, mut resources) = (BTreeSet::new(), BTreeSet::new());
         let mut asked: BTreeSet<(&HostKindKey, &str)> = BTreeSet::new();
         let keys: Vec<Option<HostKindKey>> = kinds.iter().map(|kind| kind.as_ref().map(key)).collect();
@@ -46,9 +46,10 @@ impl BundleRules {
                 if asked.contains(&(known, verb)) {
                     continue;
                 }
-                if self.may(&user, verb, target("")).await? {
+                if self.authorizer.may(&user, verb, target("")).await? {
                     asked.insert((known, verb));
-                } else if verb == "create" || name.is_empty() || !self.may(&user, verb, target(name)).await? {
+                } else if verb == "create" || name.is_empty() || !self.authorizer.may(&user, verb, target(name)).await?
+                {
                     missing.insert(format!("{verb} {}", kind.resource()));
                     resources.insert(kind.resource().to_string());
                     if missing.len() >= MAX_TOLD {
@@ -72,7 +73,7 @@ fn key(kind: &HostKind) -> HostKindKey {
 }
 
 fn refusal(
-    write: Write<'_>,
+    write: RuledWrite<'_>,
     account: &ServiceAccountRef,
     missing: &BTreeSet<String>,
     resources: &BTreeSet<String>,
@@ -86,5 +87,5 @@ fn refusal(
         write.name,
         list(resources, ","),
     );
-    forbidden(write, "AccountForbidden", message, &command)
+    refused(write, "AccountForbidden", message, &command)
 }

@@ -3,12 +3,16 @@
 use bailiwick_api::{DeletionPolicy, ResourceCatalog, ResourceCatalogClaim, ResourceCatalogEntry};
 use bailiwick_machinery::{Cause, FieldError, FieldPath, GroupVersion, Object};
 use bailiwick_storage::At;
+use k8s_openapi::Resource;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{CatalogRules, GROUP, VERSION, Write, typed};
+use super::{CatalogRules, GROUP, VERSION};
 use crate::error::Result;
+use crate::named_account::named;
 use crate::registry::Registry;
+use crate::ruled_write::RuledWrite;
+use crate::typed::typed;
 use crate::update::Part;
 
 // === impl CatalogRules ===
@@ -18,7 +22,7 @@ impl CatalogRules {
     /// entry is in that catalog.
     pub(super) async fn prepare_claim(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         registry: &Registry,
         object: &mut Object,
         old: Option<&Object>,
@@ -48,13 +52,13 @@ impl CatalogRules {
             Some(_) => {}
             None => object.edit_as_value(|value| value["spec"]["resourceCatalogEntry"]["uid"] = json!(uid)),
         }
-        self.account(write, claim.spec.account()).await.map(|_| ())
+        named(self.exposure.authorizer(), write, claim.spec.account()).await.map(|_| ())
     }
 
     /// The catalog, if whoever writes may claim from it here. Whoever may not is not told whether there is one.
     async fn claimable(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         registry: &Registry,
         claim: &ResourceCatalogClaim,
     ) -> Result<ResourceCatalog> {
@@ -96,7 +100,7 @@ impl CatalogRules {
     /// The entry, if it is in the catalog. One that is not there and one that is not to be seen are told of in the same words.
     async fn entry_of(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         registry: &Registry,
         claim: &ResourceCatalogClaim,
         catalog: &ResourceCatalog,
@@ -144,7 +148,7 @@ fn keep_finalizer(object: &mut Object) {
 }
 
 /// An object of ours, if it is there.
-async fn find<T: DeserializeOwned>(
+async fn find<T: Resource + DeserializeOwned>(
     registry: &Registry,
     plural: &str,
     namespace: &str,

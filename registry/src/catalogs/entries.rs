@@ -7,8 +7,10 @@ use bailiwick_api::{
 use bailiwick_machinery::Object;
 use serde_json::{Value, json};
 
-use super::{CatalogRules, Write};
+use super::CatalogRules;
 use crate::error::{Error, Result};
+use crate::named_account::{named, pinned};
+use crate::ruled_write::RuledWrite;
 
 /// Metadata that says nothing of what is exposed, or to whom.
 const BOOKKEEPING: [&str; 5] = ["finalizers", "generation", "managedFields", "ownerReferences", "resourceVersion"];
@@ -19,7 +21,7 @@ impl CatalogRules {
     /// Finds what an entry exposes, as far as whoever writes it may expose it, and says so in its status.
     pub(super) async fn prepare_entry(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Result<()> {
@@ -31,12 +33,12 @@ impl CatalogRules {
         // The kind's own rules say that there must be one way, and only one.
         let Some(satisfier) = entry.spec.satisfier() else { return write.kind.validate(object) };
         let account = match &entry.spec.service_account_name {
-            Some(name) => Some(self.account(write, name).await?),
+            Some(name) => Some(named(self.exposure.authorizer(), write, name).await?),
             None => None,
         };
         let mut status = entry.status.clone().unwrap_or_default();
         status.service_account = match &account {
-            Some(account) => Some(self.pinned(write, account).await?),
+            Some(account) => Some(pinned(&*self.host, write, account).await?),
             None => None,
         };
         let before = (status.local_resources.take(), status.resource_list.take());
@@ -75,7 +77,7 @@ impl CatalogRules {
     }
 }
 
-fn resolved(write: Write<'_>, status: &mut ResourceCatalogEntryStatus, count: usize) {
+fn resolved(write: RuledWrite<'_>, status: &mut ResourceCatalogEntryStatus, count: usize) {
     let condition = |condition_type: &str, status, reason: &str, message: String| Condition {
         condition_type: condition_type.to_owned(),
         status,

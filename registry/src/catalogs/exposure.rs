@@ -7,8 +7,8 @@ use bailiwick_api::{AcceptancePolicy, ResourceCatalog, ResourceCatalogEntry};
 
 use super::{GROUP, VERSION};
 use crate::User;
-use crate::authorization::{Attributes, AuthorizationError, Authorizer, Decision, Resource, Target};
-use crate::error::{Error, Result};
+use crate::authorization::{Authorizer, Resource};
+use crate::error::Result;
 use crate::host::{Host, HostKind};
 
 /// Who may use which catalog, and where.
@@ -77,15 +77,12 @@ impl Exposure {
             name: catalog,
             ..Resource::default()
         };
-        self.may(user, verb, resource).await
+        self.authorizer.may(user, verb, resource).await
     }
 
-    /// Whether someone may do something.
-    pub(super) async fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> Result<bool> {
-        let question = Attributes { user, verb, target: Target::Resource(resource) };
-        let answer = self.authorizer.authorize(&question).await;
-        let answer = answer.map_err(|AuthorizationError(why)| Error::Failed { what: "authorization", why })?;
-        Ok(matches!(answer, Decision::Allow(_)))
+    /// Who says what users may do.
+    pub(super) fn authorizer(&self) -> &dyn Authorizer {
+        &*self.authorizer
     }
 }
 

@@ -6,15 +6,20 @@ use bailiwick_api::{ListedResource, ResourceListSpec};
 use bailiwick_machinery::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
+use super::CatalogRules;
 use super::locate::{ACCOUNT_TOKEN, check_kind};
-use super::{CatalogRules, Write};
 use crate::error::Result;
+use crate::ruled_write::RuledWrite;
 
 // === impl CatalogRules ===
 
 impl CatalogRules {
     /// The resources by name, if each is one that the host could make in a namespace.
-    pub(super) async fn check_list(&self, write: Write<'_>, list: &ResourceListSpec) -> Result<Vec<ListedResource>> {
+    pub(super) async fn check_list(
+        &self,
+        write: RuledWrite<'_>,
+        list: &ResourceListSpec,
+    ) -> Result<Vec<ListedResource>> {
         let path = FieldPath::new("spec").child("resourceList").child("resources");
         let (mut known, mut listed) = (HashSet::new(), Vec::new());
         for (index, resource) in list.resources.iter().enumerate() {
@@ -32,7 +37,7 @@ impl CatalogRules {
 
     async fn check_listed(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         resource: &Map<String, Value>,
         path: &FieldPath,
     ) -> Result<ListedResource> {

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use bailiwick_api::{BadDependency, DEPENDS_ON, ExposedResource, LocalResourceSpec, ServiceAccountRef, dependencies};
 use bailiwick_machinery::{Cause, FieldError, FieldPath, Object};
 
-use super::accounts::{how_to_grant, user_of};
-use super::{CatalogRules, GROUP, Write};
+use super::{CatalogRules, GROUP};
 use crate::authorization::Resource;
 use crate::error::{Error, Result};
 use crate::host::{HostError, HostKind};
+use crate::named_account::{not_acting, user_of};
+use crate::ruled_write::RuledWrite;
 
 /// How many resources an entry exposes at most, with all that they depend on.
 const MAX_RESOURCES: usize = 100;
@@ -34,7 +35,7 @@ impl CatalogRules {
     /// can be read by whoever writes the entry, and by the account.
     pub(super) async fn locate(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         account: &ServiceAccountRef,
         spec: &LocalResourceSpec,
     ) -> Result<Vec<ExposedResource>> {
@@ -69,7 +70,7 @@ impl CatalogRules {
     /// What the entry names.
     async fn named(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         spec: &LocalResourceSpec,
         known: &mut HashSet<(String, String, String)>,
     ) -> Result<Vec<Wanted>> {
@@ -98,7 +99,7 @@ impl CatalogRules {
     /// What an object says that it depends on, as far as it is not known yet.
     async fn depends_on(
         &self,
-        write: Write<'_>,
+        write: RuledWrite<'_>,
         of: &Wanted,
         object: &Object,
         known: &mut HashSet<(String, String, String)>,
@@ -132,10 +133,10 @@ impl CatalogRules {
     }
 
     /// Whoever writes the entry could read all of it, whether it is there or not.
-    async fn check_writer(&self, write: Write<'_>, wanted: &[Wanted]) -> Result<()> {
+    async fn check_writer(&self, write: RuledWrite<'_>, wanted: &[Wanted]) -> Result<()> {
         let mut causes = Vec::new();
         for one in wanted {
-            if !self.exposure.may(write.ctx.user, "get", resource(one, write.namespace)).await? {
+            if !self.exposure.authorizer().may(write.ctx.user, "get", resource(one, write.namespace)).await? {
                 causes.push(Cause {
                     reason: "GetForbidden".to_owned(),
                     message: format!("cannot get {} \"{}\"", one.kind.plural, one.name),
@@ -157,15 +158,12 @@ impl CatalogRules {
     }
 
     /// One resource, read and followed as the account.
-    async fn read(&self, write: Write<'_>, account: &ServiceAccountRef, wanted: &Wanted) -> Result<Object> {
+    async fn read(&self, write: RuledWrite<'_>, account: &ServiceAccountRef, wanted: &Wanted) -> Result<Object> {
         let read = self.host.get(account, &wanted.kind, write.namespace, &wanted.name).await;
         let found = match read {
             Ok(found) => found,
             Err(HostError::Forbidden(why)) => return Err(not_readable(write, account, wanted, "get", &why)),
-            Err(HostError::NotActing { why, .. }) => {
-                let message = format!("the server may not act as the service account \"{}\" here", account.name());
-                return Err(write.forbidden(format!("{message}: {why}"), vec![cause("NotActing", message, wanted)]));
-            }
+            Err(HostError::NotActing(why)) => return Err(not_acting(write, &why, wanted.path.clone())),
             Err(error) => return Err(error.into()),
         };
         let Some(object) = found else {
@@ -184,7 +182,7 @@ impl CatalogRules {
             let what = format!("{} \"{}\"", wanted.kind.kind, wanted.name);
             return Err(write.conflict(format!("uid mismatch: the {what} is not the one with the UID \"{uid}\"")));
         }
-        if !self.exposure.may(&user_of(account), "watch", resource(wanted, write.namespace)).await? {
+        if !self.exposure.authorizer().may(&user_of(account), "watch", resource(wanted, write.namespace)).await? {
             return Err(not_readable(write, account, wanted, "watch", ""));
         }
         Ok(object)
@@ -207,7 +205,7 @@ fn resource<'w>(wanted: &'w Wanted, namespace: &'w str) -> Resource<'w> {
 }
 
 /// Refuses kinds of which there are no copies in other namespaces.
-pub(super) fn check_kind(write: Write<'_>, kind: &HostKind, path: &FieldPath) -> Result<()> {
+pub(super) fn check_kind(write: RuledWrite<'_>, kind: &HostKind, path: &FieldPath) -> Result<()> {
     let refused = |why: &str| Err(write.invalid([FieldError::invalid(path.clone(), kind.kind.as_str(), why)]));
     if !kind.namespaced {
         return refused("is a kind of the cluster, which no namespace has for itself");
@@ -222,7 +220,7 @@ fn cause(reason: &str, message: String, wanted: &Wanted) -> Cause {
     Cause { reason: reason.to_owned(), message, field: wanted.path.as_str().to_owned() }
 }
 
-fn not_readable(write: Write<'_>, account: &ServiceAccountRef, wanted: &Wanted, verb: &str, why: &str) -> Error {
+fn not_readable(write: RuledWrite<'_>, account: &ServiceAccountRef, wanted: &Wanted, verb: &str, why: &str) -> Error {
     let resource = wanted.kind.resource().to_string();
     let message = format!("the service account \"{}\" may not {verb} {resource} \"{}\"", account.name(), wanted.name);
     let told = if why.is_empty() { message.clone() } else { format!("{message} ({why})") };
@@ -231,4 +229,14 @@ fn not_readable(write: Write<'_>, account: &ServiceAccountRef, wanted: &Wanted, 
         how_to_grant(account, &resource, &wanted.name)
     );
     write.forbidden(why, vec![cause("AccountForbidden", message, wanted)])
+}
+
+/// How the right to read some objects is given to an account.
+fn how_to_grant(account: &ServiceAccountRef, resource: &str, name: &str) -> String {
+    let (namespace, account) = (account.namespace(), account.name());
+    let role = format!("{account}-reads-{name}");
+    format!(
+        "kubectl create role {role} -n {namespace} --verb=get,list,watch --resource={resource} --resource-name={name} && \
+         kubectl create rolebinding {role} -n {namespace} --role={role} --serviceaccount={namespace}:{account}"
+    )
 }

@@ -10,11 +10,12 @@ use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::shown::{at, number};
-use crate::catalogs::{Exposure, object_of, typed};
+use crate::catalogs::Exposure;
 use crate::error::{Error, Result};
 use crate::kind::{Kind, KindError};
 use crate::read::{ListRequest, encoded, not_found};
 use crate::selection::Selection;
+use crate::typed::{object_of, typed};
 use crate::virtual_kind::{Virtual, VirtualCall, VirtualVerb};
 
 pub(super) fn kind() -> Result<Kind, KindError> {

@@ -10,10 +10,11 @@ use bailiwick_storage::{Key, Prefix};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use super::resource_quota_allocation::{amounts, object};
+use super::resource_quota_allocation::amounts;
 use crate::allocations::{Rows, Spec};
 use crate::error::Result;
 use crate::kind::{Kind, KindError};
+use crate::typed::object_of;
 use crate::virtual_kind::{FromStored, Virtual, VirtualVerb};
 
 pub(super) fn kind() -> Result<Kind, KindError> {
@@ -85,7 +86,7 @@ fn local(rows: &Rows, state: &Snapshot, spec: &Spec, namespace: &str) -> Result<
         remaining: allocation.shown(&allocation.remaining(&total.charge, &account.charge)),
         ..LocalResourceQuotaAllocation::default()
     };
-    object(&told).map(Some)
+    object_of(&told).map(Some)
 }
 
 fn place(object: &Object) -> (&str, &str) {

@@ -3,20 +3,21 @@
 mod groups;
 mod views;
 
-use bailiwick_api::Organization;
+use bailiwick_api::{Organization, OrganizationMembers, OrganizationProjects};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldErrors, NameRule, Object, Scope};
 
 use self::groups::Groups;
-use self::views::{MembersView, ProjectsView};
 use super::{name, people};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
+use crate::subresource::Viewed;
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<Organization>(Scope::Cluster, NameRule::Custom(name::organization))?;
     let kind = kind.short_names(&["org"]).columns(columns).strategy(Organizations);
-    Ok(kind.subresource(Groups).subresource(MembersView::new()?).subresource(ProjectsView::new()?))
+    let (members, projects) = (Viewed::<OrganizationMembers>::new()?, Viewed::<OrganizationProjects>::new()?);
+    Ok(kind.subresource(Groups).subresource(members).subresource(projects))
 }
 
 struct Organizations;

@@ -2,7 +2,7 @@
 
 mod entries;
 
-use bailiwick_api::ResourceCatalog;
+use bailiwick_api::{ResourceCatalog, ResourceCatalogEntries};
 use bailiwick_machinery::label::LabelSelector;
 use bailiwick_machinery::metadata::validate_labels;
 use bailiwick_machinery::table::Columns;
@@ -10,16 +10,16 @@ use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, 
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::entries::Entries;
 use super::people;
 use super::shown::{at, number, text};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
+use crate::subresource::Viewed;
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<ResourceCatalog>(Scope::Cluster, NameRule::DnsSubdomain)?;
     let kind = kind.short_names(&["rcat"]).with_status().shown_to_viewers().columns(columns);
-    Ok(kind.strategy(Catalogs).subresource(Entries::new()?))
+    Ok(kind.strategy(Catalogs).subresource(Viewed::<ResourceCatalogEntries>::new()?))
 }
 
 struct Catalogs;

@@ -5,23 +5,23 @@ mod projects;
 use std::collections::BTreeMap;
 
 use bailiwick_api::quota::canonical_resource;
-use bailiwick_api::{ResourceQuotaAllocation, UncoveredPolicy};
+use bailiwick_api::{ResourceQuotaAllocation, ResourceQuotaAllocationProjects, UncoveredPolicy};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, LabelSelector, NameRule, Object, Quantity, Scope};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::projects::ProjectsView;
 use super::host::{check_quota_amounts, check_quota_scopes};
 use super::people;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
+use crate::subresource::Viewed;
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<ResourceQuotaAllocation>(Scope::Cluster, NameRule::DnsSubdomain)?;
     let kind = kind.short_names(&["rqa"]).with_status().columns(columns).strategy(Allocations);
-    Ok(kind.subresource(ProjectsView::new()?))
+    Ok(kind.subresource(Viewed::<ResourceQuotaAllocationProjects>::new()?))
 }
 
 struct Allocations;
@@ -177,15 +177,6 @@ pub(super) fn amounts(value: Option<&Value>) -> String {
 
 fn amount(value: &Value) -> String {
     Quantity::from_json(value).map(|amount| amount.to_string()).unwrap_or_default()
-}
-
-/// As an object of its kind.
-pub(super) fn object(told: &impl Serialize) -> Result<Object> {
-    match serde_json::to_value(told) {
-        Ok(Value::Object(fields)) => Ok(Object::new(fields)),
-        Ok(_) => Err(Error::Failed { what: "a view of an allocation", why: "it is no object".to_owned() }),
-        Err(error) => Err(Error::Failed { what: "a view of an allocation", why: error.to_string() }),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use bailiwick_api::{OrgGroupName, OrgRoleBinding};
 use bailiwick_machinery::{FieldError, FieldPath};
 use bailiwick_storage::{At, Txn};
 
-use super::directory::read;
 use super::guard::{OrganizationRules, failed, invalid};
 use super::project_bindings;
 use super::projects::owner_of;
@@ -14,6 +13,7 @@ use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::rbac::{self, check_binding};
 use crate::registry::Registry;
+use crate::typed::typed;
 
 // === impl OrganizationRules ===
 
@@ -28,8 +28,8 @@ impl OrganizationRules {
         txn: Txn,
     ) -> Result<Txn> {
         let Some(new) = proposal.new else { return Ok(txn) };
-        let new: OrgRoleBinding = read(new)?;
-        let old: Option<OrgRoleBinding> = proposal.old.map(read).transpose()?;
+        let new: OrgRoleBinding = typed(new)?;
+        let old: Option<OrgRoleBinding> = proposal.old.map(typed).transpose()?;
         let is_same = |old: &OrgRoleBinding| {
             (&old.role_ref, &old.org_groups, &old.users, &old.groups)
                 == (&new.role_ref, &new.org_groups, &new.users, &new.groups)

@@ -4,14 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use bailiwick_api::{Group, OrgGroup, OrgGroupName, Organization, group_of_user};
-use bailiwick_machinery::Object;
-use serde::Deserialize;
 
 use super::Memberships;
 use super::sets::Sets;
 use crate::User;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::follow::{Change, Picture};
+use crate::typed::typed;
 
 /// Who is in which group, and who administers which organization.
 ///
@@ -131,14 +130,14 @@ impl Index {
             (Part::OrgGroups, Change::Removed(place)) => self.org_groups.remove(&place.name),
             (Part::Organizations, Change::Removed(place)) => drop(self.organizations.remove(&place.name)),
             (Part::Groups, Change::Set(object)) => {
-                self.groups.put(object.metadata().name(), read::<Group>(&object)?.users);
+                self.groups.put(object.metadata().name(), typed::<Group>(&object)?.users);
             }
             (Part::OrgGroups, Change::Set(object)) => {
-                self.org_groups.put(object.metadata().name(), read::<OrgGroup>(&object)?.users);
+                self.org_groups.put(object.metadata().name(), typed::<OrgGroup>(&object)?.users);
             }
             (Part::Organizations, Change::Set(object)) => {
                 let name = object.metadata().name().to_owned();
-                self.organizations.insert(name, People::of(read(&object)?));
+                self.organizations.insert(name, People::of(typed(&object)?));
             }
         }
         Ok(())
@@ -180,14 +179,6 @@ impl Picture for Follower {
         let mut index = self.directory.index.write().unwrap_or_else(PoisonError::into_inner);
         changes.into_iter().try_for_each(|change| index.apply(self.part, change))
     }
-}
-
-/// What is stored was accepted once, so it has the form of its type.
-pub(super) fn read<T: for<'de> Deserialize<'de>>(object: &Object) -> Result<T> {
-    T::deserialize(object.as_value()).map_err(|error| Error::Failed {
-        what: "an object of an organization",
-        why: format!("{}: {error}", object.metadata().name()),
-    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use bailiwick_machinery::{Cause, FieldError, FieldErrors, FieldPath, GroupVersio
 use bailiwick_storage::{At, Expected, Txn};
 
 use super::administrators::{manages, not_an_administrator};
-use super::directory::{Directory, read};
+use super::directory::Directory;
 use super::ledger::Row;
 use super::members::Members;
 use super::{GROUP, VERSION, projects, subjects};
@@ -20,6 +20,7 @@ use crate::rbac::{self, RoleSource};
 use crate::read::ListRequest;
 use crate::registry::Registry;
 use crate::selection::Selection;
+use crate::typed::typed;
 use crate::write::Current;
 
 /// How many of those that keep an organization from going are named.
@@ -72,7 +73,7 @@ impl OrganizationRules {
             let why = format!("there is no organization \"{}\"", name.organization);
             return Err(invalid(proposal, [FieldError::invalid(name_path(), proposal.name(), why)]));
         };
-        let members = Members::of(registry, read(&organization.object)?, proposal.at).await?;
+        let members = Members::of(registry, typed(&organization.object)?, proposal.at).await?;
         check_members(proposal, name.organization, &members, new, &added)?;
         if proposal.old.is_some() {
             return Ok(txn);
@@ -180,9 +181,9 @@ pub(super) async fn find(registry: &Registry, plural: &str, name: &str, at: At) 
 
 /// Users who were not in the group before.
 fn added_users(old: Option<&Object>, new: &Object) -> Result<Vec<String>> {
-    let before = old.map(read::<OrgGroup>).transpose()?.unwrap_or_default().users;
+    let before = old.map(typed::<OrgGroup>).transpose()?.unwrap_or_default().users;
     let before: std::collections::HashSet<String> = before.into_iter().collect();
-    let now = read::<OrgGroup>(new)?.users;
+    let now = typed::<OrgGroup>(new)?.users;
     Ok(now.into_iter().filter(|user| !before.contains(user)).collect())
 }
 
@@ -198,7 +199,7 @@ fn check_members(
     if strangers.is_empty() {
         return Ok(());
     }
-    let users = read::<OrgGroup>(new)?.users;
+    let users = typed::<OrgGroup>(new)?.users;
     let index = |user: &str| users.iter().position(|other| other == user).unwrap_or_default();
     let error = |user: &&str| {
         let why = format!("is not a member of the organization \"{organization}\"");

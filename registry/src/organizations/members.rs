@@ -6,10 +6,10 @@ use bailiwick_api::{Group, Organization, OrganizationMember, OrganizationMembers
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::directory::read;
 use super::guard::find;
 use crate::error::Result;
 use crate::registry::Registry;
+use crate::typed::typed;
 
 /// Who is a member of an organization.
 pub(crate) struct Members {
@@ -26,7 +26,7 @@ impl Members {
         let mut groups = BTreeMap::new();
         for name in &organization.member_groups {
             let found = find(registry, "groups", name, at).await?;
-            let users = found.map(|found| read::<Group>(&found.object)).transpose()?.map(|group| group.users);
+            let users = found.map(|found| typed::<Group>(&found.object)).transpose()?.map(|group| group.users);
             groups.insert(name.clone(), users);
         }
         Ok(Self { organization, groups })

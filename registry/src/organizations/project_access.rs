@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bailiwick_api::{OrgGroupName, OrgRoleBinding};
 use k8s_openapi::api::rbac::v1::RoleRef;
 
-use super::directory::{Directory, read};
+use super::directory::Directory;
 use super::projects::Projects;
 use super::{Memberships, project_bindings};
 use crate::User;
@@ -17,6 +17,7 @@ use crate::authorization::{Attributes, AuthorizationError, Authorizer, Decision,
 use crate::error::Result;
 use crate::follow::{Change, Picture};
 use crate::rbac::{Rbac, RoleSource, check_binding, rule_allows};
+use crate::typed::typed;
 
 /// Kubernetes' own groups: a policy of the cluster keeps us from binding them, and so they have nothing here either.
 const SYSTEM: &str = "system:";
@@ -155,7 +156,7 @@ impl Picture for Follower {
             match change {
                 Change::Set(object) => {
                     let (namespace, name) = (object.metadata().namespace(), object.metadata().name());
-                    let given = Given::of(read(&object)?);
+                    let given = Given::of(typed(&object)?);
                     bindings.entry(namespace.to_owned()).or_default().insert(name.to_owned(), given);
                 }
                 Change::Removed(place) => {

@@ -10,11 +10,11 @@ use bailiwick_api::{OrgGroupName, OrgRoleBinding, OrgRoleRef, group_of_user};
 use k8s_openapi::api::rbac::v1::{RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::directory::read;
 use super::projects::organization_of;
 use crate::error::Result;
 use crate::follow::{Change, Picture};
 use crate::rbac::{LivePolicy, PolicyChange, PolicyKey, PolicyKind, PolicyObject};
+use crate::typed::typed;
 
 /// Keeps a policy up to date with OrgRoleBindings.
 pub(super) struct ProjectBindings {
@@ -83,7 +83,7 @@ impl Known {
         match change {
             Change::Set(object) => {
                 let (namespace, name) = (object.metadata().namespace().to_owned(), object.metadata().name().to_owned());
-                let binding: OrgRoleBinding = read(&object)?;
+                let binding: OrgRoleBinding = typed(&object)?;
                 let change = self.set(&namespace, &binding);
                 self.bindings.entry(namespace).or_default().insert(name, binding);
                 Ok(change)

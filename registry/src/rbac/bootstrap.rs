@@ -20,6 +20,7 @@ use crate::kinds;
 use crate::own_writes::{create, remove, write};
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
+use crate::typed::typed;
 
 const ROLE_REF: &str = "roleRef";
 
@@ -140,7 +141,7 @@ fn complete_metadata(found: &mut Object, wanted: &Object) {
 
 /// Rules for what the role does not allow.
 fn complete_role(found: &mut Object, wanted: &[PolicyRule]) {
-    let Ok(role) = follow::typed::<ClusterRole>(found) else { return };
+    let Ok(role) = typed::<ClusterRole>(found) else { return };
     if role.aggregation_rule.is_some() {
         return;
     }

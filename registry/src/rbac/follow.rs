@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_machinery::GroupVersion;
 use bailiwick_storage::At;
 use k8s_openapi::api::rbac::v1::ClusterRole;
-use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::GROUP;
 use super::live::LivePolicy;
 use super::policy::{PolicyChange, PolicyKey, PolicyKind, PolicyObject};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::follow::{Change, Picture, Place};
 use crate::registry::Registry;
 use crate::selection::Selection;
 use crate::served_kind::ServedKind;
+use crate::typed::typed;
 use crate::watch::WatchFrom;
 
 /// The kinds that a policy is made of.
@@ -79,11 +79,6 @@ impl Part {
         let kind = if self.plural.ends_with("bindings") { PolicyKind::Binding } else { PolicyKind::Role };
         PolicyChange::Remove(PolicyKey { kind, namespace, name })
     }
-}
-
-/// What is stored was accepted once, so it has the form of its type.
-pub(super) fn typed<T: for<'de> Deserialize<'de>>(object: &Object) -> Result<T> {
-    T::deserialize(object.as_value()).map_err(|error| Error::Failed { what: "a role", why: error.to_string() })
 }
 
 /// All cluster roles there are.

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use bailiwick_bench::Failure;
+use bailiwick_bench::client::Client;
 use bailiwick_test_host::{Cluster, Daemon, Etcd};
 use tokio::time::sleep;
 
-use crate::client::Client;
-use crate::{Failure, LIMIT, POLL};
+use crate::{LIMIT, POLL};
 
 /// The peer, running.
 pub(crate) struct Kubernetes(Cluster);

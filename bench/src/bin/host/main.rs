@@ -9,12 +9,8 @@
 //! kube-controller-manager and an etcd of one member. Both are called in the same way, by an administrator's certificate over
 //! HTTP/2, and measured one after the other in each round, so that what disturbs one disturbs both.
 
-mod client;
 mod kubernetes;
-mod memory;
-mod ours;
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -23,11 +19,12 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use client::Client;
-use kubernetes::Kubernetes;
-use ours::Ours;
+use bailiwick_bench::Failure;
+use bailiwick_bench::client::Client;
+use bailiwick_bench::ours::Ours;
+use bailiwick_bench::process::Usage;
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use kubernetes::Kubernetes;
 
 /// How often each figure is taken; the median counts.
 const ROUNDS: usize = 5;
@@ -45,13 +42,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let program = match std::env::args_os().nth(1) {
-        Some(program) => PathBuf::from(program),
-        None => std::env::current_exe()?.with_file_name("bailiwick"),
-    };
     let load = std::fs::read_to_string("/proc/loadavg")?;
     println!("load average before: {}", load.split(' ').next().unwrap_or_default());
-    let mut ours = Ours::new(&program)?;
+    let mut ours = Ours::beside()?;
     let first = ours.start().await?;
     println!("Bailiwick, first start of all, which makes its certificates: ready after {first:.0?}");
     let kubernetes = Kubernetes::start().await?;
@@ -81,9 +74,9 @@ async fn starts(ours: &mut Ours, kubernetes: &Kubernetes, with: &str) -> Result<
 /// What each occupies when nothing happens.
 async fn idle(ours: &Ours, kubernetes: &Kubernetes) -> Result<(), Failure> {
     sleep(QUIET).await;
-    println!("Bailiwick, idle: {}", memory::of(ours.id()?)?);
+    println!("Bailiwick, idle: {}", ours.usage()?);
     for (name, id) in kubernetes.processes() {
-        println!("{name}, idle: {}", memory::of(id)?);
+        println!("{name}, idle: {}", Usage::of(id)?);
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 use bailiwick_api::ConditionStatus;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::super::parts::role_binding;
 use super::*;
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -139,4 +140,42 @@ fn a_binding_says_why_it_comes_to_nothing() {
     index.apply(namespace("acme-web", Some("Acme")));
     index.apply(Change::OrgGroup(of_cluster("Acme:ops"), None));
     check(&index, ConditionStatus::True, "GroupsMissing");
+}
+
+/// S-22
+#[test]
+fn a_role_binding_stays_ours_whatever_becomes_of_its_marks() {
+    let mut index = two_organizations();
+    let owner = OrgRoleBinding {
+        metadata: ObjectMeta {
+            name: Some("dev".to_owned()),
+            uid: Some("1".to_owned()),
+            namespace: Some("acme-web".to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..OrgRoleBinding::default()
+    };
+    let place = at("acme-web", "org-role-binding:dev");
+    let made = |uid: &str| {
+        let mut made = role_binding(&owner, place.name.clone(), Vec::new());
+        made.metadata.uid = Some(uid.to_owned());
+        made
+    };
+    let told = |binding: RoleBinding| Change::RoleBinding(place.clone(), Some(Box::new(binding)));
+    let bare = |uid: &str| {
+        let mut bare = made(uid);
+        (bare.metadata.labels, bare.metadata.owner_references) = (None, None);
+        bare
+    };
+    let count = |index: &Index| index.binding_state(&at("acme-web", "dev"), true).derived.len();
+    // One that was never seen to be ours is not.
+    assert!(touched(&mut index, told(bare("a"))).is_empty());
+    assert_eq!(count(&index), 0);
+    assert_eq!(touched(&mut index, told(made("a"))), ["acme-web/dev"]);
+    assert_eq!(touched(&mut index, told(bare("a"))), ["acme-web/dev"]);
+    assert_eq!(touched(&mut index, told(bare("a"))), ["acme-web/dev"]);
+    assert_eq!(count(&index), 1);
+    // Another one in its place is someone else's.
+    assert_eq!(touched(&mut index, told(bare("b"))), ["acme-web/dev"]);
+    assert_eq!(count(&index), 0);
 }

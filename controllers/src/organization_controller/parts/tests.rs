@@ -86,17 +86,35 @@ fn what_others_add_is_taken_away() {
     assert_eq!(holders(&after(Some(&binding), &users(0..2), derived).0), users(0..2));
 }
 
+/// S-22, S-23: whoever takes a mark away does not take the RoleBinding away; one that has none is someone else's.
 #[test]
 fn only_what_was_made_here_is_ours() {
-    let ours = role_binding(&binding("1", "edit"), "org-role-binding:dev".to_owned(), Vec::new());
+    let binding = binding("1", "edit");
+    let ours = role_binding(&binding, "org-role-binding:dev:1".to_owned(), users(0..2));
+    let changed = |change: &dyn Fn(&mut ObjectMeta)| {
+        let mut changed = ours.clone();
+        change(&mut changed.metadata);
+        changed
+    };
+    let other_label = || Some(BTreeMap::from([(DERIVED_LABEL.to_owned(), "quotas".to_owned())]));
+    let edited = [
+        changed(&|metadata| metadata.labels = None),
+        changed(&|metadata| metadata.labels = other_label()),
+        changed(&|metadata| metadata.owner_references = None),
+    ];
     assert_eq!(binding_of(&ours), Some("dev"));
-    let mut unlabelled = ours.clone();
-    unlabelled.metadata.labels = None;
-    let mut unowned = ours.clone();
-    unowned.metadata.owner_references = None;
-    let mut of_quotas = ours;
-    of_quotas.metadata.labels = Some(BTreeMap::from([(DERIVED_LABEL.to_owned(), "quotas".to_owned())]));
-    for other in [unlabelled, unowned, of_quotas] {
+    for edited in edited {
+        assert_eq!(binding_of(&edited), Some("dev"), "{edited:?}");
+        // Nobody is added to it. It goes, and another comes.
+        let name = ours.metadata.name.clone().unwrap();
+        let steps = steps(Some(&binding), &users(0..2), &BTreeMap::from([(name.clone(), edited)]));
+        assert_eq!(steps, [Step::Remove(name), Step::Make("org-role-binding:dev".to_owned(), users(0..2))]);
+    }
+    for other in [
+        changed(&|metadata| (metadata.labels, metadata.owner_references) = (None, None)),
+        changed(&|metadata| (metadata.labels, metadata.name) = (None, Some("dev".to_owned()))),
+        changed(&|metadata| (metadata.owner_references, metadata.name) = (None, Some("dev".to_owned()))),
+    ] {
         assert_eq!(binding_of(&other), None, "{other:?}");
     }
 }

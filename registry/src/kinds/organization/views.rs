@@ -2,86 +2,34 @@
 
 use async_trait::async_trait;
 use bailiwick_api::{Organization, OrganizationMembers, OrganizationProjects};
-use bailiwick_machinery::{GroupResource, Object};
+use bailiwick_machinery::GroupResource;
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::kind::{KindError, Version};
 use crate::organizations::{Members, owned_by};
-use crate::subresource::{Subresource, SubresourceCall, SubresourceVerb};
-
-/// Who is a member, and how.
-pub(super) struct MembersView(Version);
-
-/// Which namespaces the organization owns.
-pub(super) struct ProjectsView(Version);
-
-// === impl MembersView ===
-
-impl MembersView {
-    pub(super) fn new() -> Result<Self, KindError> {
-        Version::native::<OrganizationMembers>().map(Self)
-    }
-}
+use crate::subresource::{SubresourceCall, View};
+use crate::typed::typed;
 
 #[async_trait]
-impl Subresource for MembersView {
-    fn name(&self) -> &'static str {
-        "members"
-    }
+impl View for OrganizationMembers {
+    const NAME: &'static str = "members";
 
-    fn kind(&self) -> &'static str {
-        "OrganizationMembers"
-    }
-
-    fn foreign(&self) -> Option<&Version> {
-        Some(&self.0)
-    }
-
-    fn verbs(&self) -> &'static [SubresourceVerb] {
-        &[SubresourceVerb::Get]
-    }
-
-    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
+    async fn of(call: SubresourceCall<'_>) -> Result<Self> {
         let organization = organization(&call).await?;
-        object(&Members::of(call.registry, organization, At::Latest).await?.view())
-    }
-}
-
-// === impl ProjectsView ===
-
-impl ProjectsView {
-    pub(super) fn new() -> Result<Self, KindError> {
-        Version::native::<OrganizationProjects>().map(Self)
+        Ok(Members::of(call.registry, organization, At::Latest).await?.view())
     }
 }
 
 #[async_trait]
-impl Subresource for ProjectsView {
-    fn name(&self) -> &'static str {
-        "projects"
-    }
+impl View for OrganizationProjects {
+    const NAME: &'static str = "projects";
 
-    fn kind(&self) -> &'static str {
-        "OrganizationProjects"
-    }
-
-    fn foreign(&self) -> Option<&Version> {
-        Some(&self.0)
-    }
-
-    fn verbs(&self) -> &'static [SubresourceVerb] {
-        &[SubresourceVerb::Get]
-    }
-
-    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
+    async fn of(call: SubresourceCall<'_>) -> Result<Self> {
         let organization = organization(&call).await?;
         let projects = owned_by(call.registry, call.name, At::Latest).await?;
         let metadata = ObjectMeta { name: organization.metadata.name, ..ObjectMeta::default() };
-        object(&OrganizationProjects { metadata, projects, ..OrganizationProjects::default() })
+        Ok(Self { metadata, projects, ..Self::default() })
     }
 }
 
@@ -93,15 +41,5 @@ async fn organization(call: &SubresourceCall<'_>) -> Result<Organization> {
     };
     let kind = call.registry.find(call.group_version, "organizations").ok_or_else(absent)?;
     let found = call.registry.get(&kind, "", call.name, At::Latest).await?;
-    let object = kind.read(&found).map_err(|error| error.about(&kind.resource(), call.name))?;
-    Organization::deserialize(object.as_value())
-        .map_err(|error| Error::Failed { what: "an organization", why: error.to_string() })
-}
-
-fn object(view: &impl Serialize) -> Result<Object> {
-    match serde_json::to_value(view) {
-        Ok(Value::Object(fields)) => Ok(Object::new(fields)),
-        Ok(_) => Err(Error::Failed { what: "a view of an organization", why: "it is no object".to_owned() }),
-        Err(error) => Err(Error::Failed { what: "a view of an organization", why: error.to_string() }),
-    }
+    typed(&kind.read(&found).map_err(|error| error.about(&kind.resource(), call.name))?)
 }

@@ -4,59 +4,34 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use bailiwick_api::{ResourceCatalog, ResourceCatalogEntries, ResourceCatalogEntry};
-use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_machinery::GroupResource;
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::catalogs::{object_of, typed};
-use crate::error::Result;
-use crate::kind::{KindError, Version};
-use crate::read::{ListRequest, encoded, not_found};
+use crate::error::{Error, Result};
+use crate::read::{ListRequest, encoded};
 use crate::selection::Selection;
-use crate::subresource::{Subresource, SubresourceCall, SubresourceVerb};
+use crate::subresource::{SubresourceCall, View};
+use crate::typed::typed;
 
 /// How many entries are told of at once, if nobody asks for fewer.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("1,000 is not zero");
 
-/// The entries of a catalog. What is in it stands in each entry's own status, so that an entry that changes is one write.
-pub(super) struct Entries(Version);
-
-// === impl Entries ===
-
-impl Entries {
-    pub(super) fn new() -> Result<Self, KindError> {
-        Version::native::<ResourceCatalogEntries>().map(Self)
-    }
-}
-
 #[async_trait]
-impl Subresource for Entries {
-    fn name(&self) -> &'static str {
-        "entries"
-    }
+impl View for ResourceCatalogEntries {
+    const NAME: &'static str = "entries";
 
-    fn kind(&self) -> &'static str {
-        "ResourceCatalogEntries"
-    }
-
-    fn foreign(&self) -> Option<&Version> {
-        Some(&self.0)
-    }
-
-    fn verbs(&self) -> &'static [SubresourceVerb] {
-        &[SubresourceVerb::Get]
-    }
-
-    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
+    /// What is in a catalog stands in each entry's own status, so that an entry that changes is one write.
+    async fn of(call: SubresourceCall<'_>) -> Result<Self> {
         let catalog = catalog(&call).await?;
         let metadata = ObjectMeta { name: catalog.metadata.name.clone(), ..ObjectMeta::default() };
-        let mut view = ResourceCatalogEntries { metadata, ..ResourceCatalogEntries::default() };
+        let mut view = Self { metadata, ..Self::default() };
         let limit = call.page.limit.unwrap_or(PAGE).min(PAGE);
         let mut after = call.page.after.map(str::to_owned);
         let Some(kind) = call.registry.find(call.group_version, "resourcecatalogentries") else {
-            return object_of(&view);
+            return Ok(view);
         };
-        let Some(selection) = selection(&catalog) else { return object_of(&view) };
+        let Some(selection) = selection(&catalog) else { return Ok(view) };
         let selection = Selection::parse(&kind, &selection, "")?;
         // Those that are selected and not accepted are left out, so one list may not be enough.
         while view.entries.len() < limit.get() {
@@ -78,7 +53,7 @@ impl Subresource for Entries {
                 if view.entries.len() == limit.get() {
                     let metadata = object.metadata();
                     view.continue_ = Some(format!("{}/{}", metadata.namespace(), metadata.name()));
-                    return object_of(&view);
+                    return Ok(view);
                 }
             }
             after = list.next;
@@ -86,17 +61,17 @@ impl Subresource for Entries {
                 break;
             }
         }
-        object_of(&view)
+        Ok(view)
     }
 }
 
 async fn catalog(call: &SubresourceCall<'_>) -> Result<ResourceCatalog> {
-    let group_version = GroupVersion::new(call.group_version.group.clone(), call.group_version.version.clone());
-    let Some(kind) = call.registry.find(&group_version, "resourcecatalogs") else {
-        let resource = bailiwick_machinery::GroupResource::new(group_version.group, "resourcecatalogs");
-        return Err(crate::error::Error::NotFound { resource, name: call.name.to_owned() });
+    let absent = || Error::NotFound {
+        resource: GroupResource::new(call.group_version.group.clone(), "resourcecatalogs"),
+        name: call.name.to_owned(),
     };
-    let found = call.registry.get(&kind, "", call.name, At::Latest).await.map_err(|_| not_found(&kind, call.name))?;
+    let kind = call.registry.find(call.group_version, "resourcecatalogs").ok_or_else(absent)?;
+    let found = call.registry.get(&kind, "", call.name, At::Latest).await?;
     typed(&kind.read(&found).map_err(|error| error.about(&kind.resource(), call.name))?)
 }
 

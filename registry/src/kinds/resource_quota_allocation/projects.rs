@@ -4,49 +4,22 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use bailiwick_api::ResourceQuotaAllocationProjects;
-use bailiwick_machinery::{GroupResource, Object};
+use bailiwick_machinery::GroupResource;
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::object;
 use crate::allocations::{GROUP, PLURAL, Rows, project_usage};
 use crate::error::{Error, Result};
-use crate::kind::{KindError, Version};
-use crate::subresource::{Subresource, SubresourceCall, SubresourceVerb};
+use crate::subresource::{SubresourceCall, View};
 
 /// How many projects are told of at once at most.
 const MAX_PAGE: NonZeroUsize = NonZeroUsize::new(500).expect("500 is not zero");
 
-/// What each project has.
-pub(super) struct ProjectsView(Version);
-
-// === impl ProjectsView ===
-
-impl ProjectsView {
-    pub(super) fn new() -> Result<Self, KindError> {
-        Version::native::<ResourceQuotaAllocationProjects>().map(Self)
-    }
-}
-
 #[async_trait]
-impl Subresource for ProjectsView {
-    fn name(&self) -> &'static str {
-        "projects"
-    }
+impl View for ResourceQuotaAllocationProjects {
+    const NAME: &'static str = "projects";
 
-    fn kind(&self) -> &'static str {
-        "ResourceQuotaAllocationProjects"
-    }
-
-    fn foreign(&self) -> Option<&Version> {
-        Some(&self.0)
-    }
-
-    fn verbs(&self) -> &'static [SubresourceVerb] {
-        &[SubresourceVerb::Get]
-    }
-
-    async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
+    async fn of(call: SubresourceCall<'_>) -> Result<Self> {
         let resource = || GroupResource::new(GROUP, PLURAL);
         let failed = |source| Error::Storage { operation: "get", resource: resource(), source };
         let state = call.registry.cache().snapshot(At::Latest).await.map_err(failed)?;
@@ -65,7 +38,7 @@ impl Subresource for ProjectsView {
         let limit = call.page.limit.unwrap_or(MAX_PAGE).min(MAX_PAGE).get();
         let accounts = rows.accounts(call.name)?;
         let metadata = ObjectMeta { name: Some(call.name.to_owned()), ..ObjectMeta::default() };
-        let mut told = ResourceQuotaAllocationProjects { metadata, ..ResourceQuotaAllocationProjects::default() };
+        let mut told = Self { metadata, ..Self::default() };
         for row in state.range(&accounts, after.as_ref()) {
             if told.projects.len() == limit {
                 told.continue_token = told.projects.last().map(|last| last.namespace.clone()).unwrap_or_default();
@@ -76,6 +49,6 @@ impl Subresource for ProjectsView {
                 told.projects.push(project_usage(&spec, namespace, &account));
             }
         }
-        object(&told)
+        Ok(told)
     }
 }

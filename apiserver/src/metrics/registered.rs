@@ -1,4 +1,4 @@
-//! What the store tells, which keeps its numbers with a library that knows OpenMetrics only.
+//! What is counted with a library that knows OpenMetrics only: by the store, and by whoever else runs in this process.
 
 use std::fmt::Write;
 
@@ -7,12 +7,10 @@ use prometheus_client::registry::Registry;
 
 use super::exposition::{Exposition, Format};
 
-/// Tells what the store tells.
-pub(super) fn expose(out: &mut Exposition, metrics: &bailiwick_storage::Metrics) {
-    let mut registry = Registry::default();
-    metrics.register(&mut registry);
+/// Tells what is registered.
+pub(super) fn expose(out: &mut Exposition, registry: &Registry) {
     let mut text = String::new();
-    if encode_registry(&mut text, &registry).is_err() {
+    if encode_registry(&mut text, registry).is_err() {
         return;
     }
     match out.format() {

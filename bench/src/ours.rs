@@ -10,14 +10,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
+use crate::Failure;
 use crate::client::Client;
-use crate::{Failure, LIMIT};
+use crate::process::Usage;
 
+/// After this, it did not start or end.
+const LIMIT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(1);
 
 /// Our server, which may be running.
-pub(crate) struct Ours {
+pub struct Ours {
     program: PathBuf,
+    flags: Vec<String>,
     folder: TempDir,
     process: Option<Process>,
 }
@@ -26,23 +30,38 @@ pub(crate) struct Ours {
 
 impl Ours {
     /// A server that was never started.
-    pub(crate) fn new(program: &Path) -> Result<Self, Failure> {
+    pub fn new(program: &Path) -> Result<Self, Failure> {
         if !program.exists() {
             return Err(format!("{} does not exist: build it, or name another program", program.display()).into());
         }
         let folder = tempfile::Builder::new().prefix("bailiwick-host-").tempdir()?;
-        Ok(Self { program: program.to_owned(), folder, process: None })
+        Ok(Self { program: program.to_owned(), flags: Vec::new(), folder, process: None })
+    }
+
+    /// The program beside this one, or the one that the first argument names.
+    pub fn beside() -> Result<Self, Failure> {
+        let program = match std::env::args_os().nth(1) {
+            Some(program) => PathBuf::from(program),
+            None => std::env::current_exe()?.with_file_name("bailiwick"),
+        };
+        Self::new(&program)
+    }
+
+    /// The same with one flag more.
+    pub fn flag(mut self, flag: String) -> Self {
+        self.flags.push(flag);
+        self
     }
 
     /// Starts it, and tells how long it took until it said that it is ready.
-    pub(crate) async fn start(&mut self) -> Result<Duration, Failure> {
+    pub async fn start(&mut self) -> Result<Duration, Failure> {
         let kubeconfig = self.kubeconfig();
         // It is written anew once the server serves: that it is there tells when to ask.
         if kubeconfig.exists() {
             std::fs::remove_file(&kubeconfig)?;
         }
         let mut command = Command::new(&self.program);
-        command.args(["serve", "--secure-port=0", "--data-dir"]).arg(self.data());
+        command.args(["serve", "--secure-port=0", "--data-dir"]).arg(self.data()).args(&self.flags);
         // It takes flags from the environment too; what the developer has set must not steer a measurement.
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("BAILIWICK_")) {
             command.env_remove(name);
@@ -65,7 +84,7 @@ impl Ours {
     }
 
     /// Asks it to end, and waits until it has.
-    pub(crate) async fn stop(&mut self) -> Result<(), Failure> {
+    pub async fn stop(&mut self) -> Result<(), Failure> {
         let id = i32::try_from(self.id()?)?;
         kill_process(Pid::from_raw(id).ok_or("no process")?, Signal::TERM)?;
         let began = Instant::now();
@@ -78,11 +97,18 @@ impl Ours {
         Ok(())
     }
 
-    pub(crate) fn id(&self) -> Result<u32, Failure> {
+    /// What it takes now, and has taken.
+    pub fn usage(&self) -> Result<Usage, Failure> {
+        Usage::of(self.id()?)
+    }
+
+    /// Its process.
+    pub fn id(&self) -> Result<u32, Failure> {
         Ok(self.process.as_ref().ok_or("our server does not run")?.id())
     }
 
-    pub(crate) async fn client(&self) -> Result<Client, Failure> {
+    /// A connection of its administrator.
+    pub async fn client(&self) -> Result<Client, Failure> {
         open(&self.kubeconfig()).await
     }
 
