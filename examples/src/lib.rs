@@ -18,6 +18,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
 mod output;
+pub mod provider;
 
 use output::{Mode, Output, OutputError};
 

@@ -6,7 +6,7 @@ use crate::estate::{Estate, named};
 
 in_both_modes!(several_in_order, resources_that_exist, a_pool_is_used_first, claims_that_change);
 
-/// RCD-2, RCD-36, RCD-39 to RCD-41, RCD-43: several resources are made one after the other, and a claim is bound when all of
+/// RCD-2, RCD-36, RCD-39, RCD-40, RCD-41, RCD-43, M-RCD-3, M-RCD-4, D-RCD-3, D-RCD-4, D-RCD-6, D-RCD-8, D-RCD-14: several resources are made one after the other, and a claim is bound when all of
 /// them are ready.
 async fn several_in_order(estate: Estate) {
     estate.furnish().await;
@@ -47,7 +47,7 @@ async fn several_in_order(estate: Estate) {
     assert_eq!(claim["status"]["bindingPhase"], "Bound");
 }
 
-/// RCD-47, N-02: a claim that names a resource gets it if the resource names the claim; nobody gets what is someone else's.
+/// RCD-47, N-02, N-08, M-RCD-4: a claim that names a resource gets it if the resource names the claim; nobody gets what is someone else's.
 async fn resources_that_exist(estate: Estate) {
     estate.furnish().await;
     let name = estate.bind_by(&[("Server", json!({}))]).await;

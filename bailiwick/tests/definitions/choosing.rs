@@ -14,7 +14,7 @@ fn by_version() -> Value {
     } })
 }
 
-/// RCD-27, RCD-34, B-RCD-1: only a class that matches is chosen; if there is none, the claim tells which came nearest and
+/// RCD-27, RCD-34, D-RCD-5, D-RCD-11, B-RCD-1: only a class that matches is chosen; if there is none, the claim tells which came nearest and
 /// what they lack, to people who cannot read classes. It heals when one appears.
 async fn matches_and_misses(estate: Estate) {
     estate.furnish().await;
@@ -51,7 +51,7 @@ async fn matches_and_misses(estate: Estate) {
     assert_eq!(claim["status"]["candidates"][0]["eligible"], true);
 }
 
-/// RCD-48: a claim that asks for nothing gets a default class, also one that became so later; and one that names a class or
+/// RCD-48, M-RCD-7, D-RCD-5: a claim that asks for nothing gets a default class, also one that became so later; and one that names a class or
 /// selects gets that.
 async fn defaults_come_late(estate: Estate) {
     estate.furnish().await;
@@ -72,7 +72,7 @@ async fn defaults_come_late(estate: Estate) {
     assert_eq!(class(&estate.bound("waits", 1).await), "plain");
 }
 
-/// RCD-42: a class that wants to be with others is chosen only with them.
+/// RCD-42, D-RCD-10: a class that wants to be with others is chosen only with them.
 async fn classes_go_together(estate: Estate) {
     estate.furnish().await;
     for region in ["east", "west"] {

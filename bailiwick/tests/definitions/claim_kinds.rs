@@ -7,7 +7,7 @@ use crate::site::{causes, eventually};
 
 in_both_modes!(a_definition_becomes_a_kind, changes_flow_and_the_end_waits, guard_rails);
 
-/// RCD-1, RCD-5 to RCD-19: ten lines are enough for a kind that has everything claims have.
+/// RCD-1, RCD-5 to RCD-19, M-RCD-1, M-RCD-2, D-RCD-1: ten lines are enough for a kind that has everything claims have.
 async fn a_definition_becomes_a_kind(estate: Estate) {
     let root = &estate.root;
     let began = tokio::time::Instant::now();

@@ -33,7 +33,9 @@ mod claim_kinds;
 #[path = "../system/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
+mod documented;
 mod estate;
+mod explaining;
 mod going;
 #[path = "../install/host.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::estate::{CRDS, Estate, custom_resource, merge, named};
-use crate::site::eventually;
+use crate::estate::{CRDS, Estate, RBAC, custom_resource, merge, named};
+use crate::site::{Site, eventually};
 
 const ALIAS: &str = "/apis/core.crossplane.io/v1alpha1";
+const SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 fn claim_definition() -> Value {
     json!({
@@ -88,7 +89,52 @@ fn azure() -> Value {
 /// group they were proposed in; the same claim is satisfied on either cloud.
 #[tokio::test]
 async fn the_seed_as_it_is_written() {
-    let estate = Estate::alone("mysql").await;
+    seed(&Estate::alone("mysql").await).await;
+}
+
+/// RCD-4, RCD-38, RCD-44, RCD-45, D-RCD-15: the same behind a cluster, whose administrator wants that group to be ours, and has said
+/// so to the server and to the aggregator.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_seed_behind_a_cluster() {
+    let estate = Estate::at(Site::behind_with(&["--alias-groups=true"]).await, "mysql").await;
+    let root = &estate.root;
+    let home = root.get(&format!("{SERVICES}/v1alpha1.claim.bailiwick.dev")).await.expect(200);
+    let mut alias = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": { "name": "v1alpha1.core.crossplane.io" }, "spec": home["spec"],
+    });
+    alias["spec"]["group"] = json!("core.crossplane.io");
+    root.post(SERVICES, &alias).await.expect(201);
+    eventually("the group is ours", async || root.get(&format!("{ALIAS}/resourceclaimdefinitions")).await.code == 200)
+        .await;
+    let groups = ["database.crossplane.io", "database.gcp.crossplane.io", "database.azure.crossplane.io"];
+    let rules = json!({ "rules": [{ "apiGroups": groups, "resources": ["*"], "verbs": ["*"] }] });
+    root.merge(&format!("{RBAC}/clusterroles/provisioner-mysql"), &rules).await.expect(200);
+    seed(&estate).await;
+
+    // Nothing is left of it for other tests.
+    let claims = format!("/apis/database.crossplane.io/v1alpha1/namespaces/{}/mysqlinstances", estate.namespace);
+    root.delete(&format!("{claims}/alone")).await.expect(200);
+    estate.gone(&format!("{claims}/alone")).await;
+    for path in [
+        format!("{ALIAS}/resourcebindingdefinitions/mysqlinstance-cloudsqlinstance"),
+        format!("{ALIAS}/resourceclaimdefinitions/mysqlinstance"),
+    ] {
+        root.delete(&path).await;
+        estate.gone(&path).await;
+    }
+    let kinds = root.get(CRDS).await.expect(200);
+    for kind in kinds["items"].as_array().unwrap() {
+        let name = kind["metadata"]["name"].as_str().unwrap();
+        if name.ends_with(".crossplane.io") {
+            root.delete(&format!("{CRDS}/{name}")).await.expect(200);
+            estate.gone(&format!("{CRDS}/{name}")).await;
+        }
+    }
+    root.delete(&format!("{SERVICES}/v1alpha1.core.crossplane.io")).await.expect(200);
+}
+
+async fn seed(estate: &Estate) {
     let root = &estate.root;
     root.post(&format!("{ALIAS}/resourceclaimdefinitions"), &claim_definition()).await.expect(201);
     root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &gcp()).await.expect(201);
@@ -123,7 +169,7 @@ async fn the_seed_as_it_is_written() {
     };
     root.post(&claims, &claim("wrong", "5.8")).await.expect(422);
 
-    make_cloud(&estate, "database.gcp.crossplane.io", &[("CloudSQLInstance", "cloudsqlinstances", "v1beta1")]).await;
+    make_cloud(estate, "database.gcp.crossplane.io", &[("CloudSQLInstance", "cloudsqlinstances", "v1beta1")]).await;
     make_cloud(
         &estate,
         "database.gcp.crossplane.io",
@@ -138,7 +184,7 @@ async fn the_seed_as_it_is_written() {
     });
     root.post("/apis/database.gcp.crossplane.io/v1beta1/cloudsqlinstanceclasses", &class).await.expect(201);
     root.post(&claims, &claim("on-gcp", "5.7")).await.expect(201);
-    let bound = satisfied(&estate, &format!("{claims}/on-gcp"), 1).await;
+    let bound = satisfied(estate, &format!("{claims}/on-gcp"), 1).await;
     let instance = root.get(&resource_path(&bound["status"]["bindings"][0]["resourceRef"])).await.expect(200);
     assert_eq!(instance["spec"]["forProvider"], json!({ "tier": "db-n1-standard-1", "databaseVersion": "5_7" }));
 
@@ -148,7 +194,7 @@ async fn the_seed_as_it_is_written() {
         ("MySQLServerVirtualNetworkRule", "mysqlservervirtualnetworkrules", "v1alpha3"),
         ("MySQLServerVirtualNetworkRuleClass", "mysqlservervirtualnetworkruleclasses", "v1alpha3"),
     ];
-    make_cloud(&estate, "database.azure.crossplane.io", &azure_kinds).await;
+    make_cloud(estate, "database.azure.crossplane.io", &azure_kinds).await;
     estate.definition_says("mysqlinstance-mysqlserver", "Ready", "True", "Ready").await;
     let server = json!({
         "apiVersion": "database.azure.crossplane.io/v1beta1", "kind": "SQLServerClass", "metadata": { "name": "mysql57" },
@@ -165,13 +211,13 @@ async fn the_seed_as_it_is_written() {
         .expect(201);
     // A match counts more than a default: the same claim is satisfied by the other cloud now.
     root.post(&claims, &claim("on-azure", "5.7")).await.expect(201);
-    let bound = satisfied(&estate, &format!("{claims}/on-azure"), 2).await;
+    let bound = satisfied(estate, &format!("{claims}/on-azure"), 2).await;
     let kinds: Vec<&Value> =
         bound["status"]["bindings"].as_array().unwrap().iter().map(|b| &b["resourceRef"]["kind"]).collect();
     assert_eq!(kinds, ["MySQLServer", "MySQLServerVirtualNetworkRule"]);
     // And of the version that no class there has, by the first again.
     root.post(&claims, &claim("older", "5.6")).await.expect(201);
-    let bound = satisfied(&estate, &format!("{claims}/older"), 1).await;
+    let bound = satisfied(estate, &format!("{claims}/older"), 1).await;
     assert_eq!(bound["status"]["bindings"][0]["resourceRef"]["kind"], "CloudSQLInstance");
 
     let mut table = root.get(&claims).await.expect(200);
@@ -194,7 +240,7 @@ async fn the_seed_as_it_is_written() {
     }
     root.post(&claims, &claim("alone", "5.7")).await.expect(201);
     root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &gcp()).await.expect(201);
-    satisfied(&estate, &format!("{claims}/alone"), 1).await;
+    satisfied(estate, &format!("{claims}/alone"), 1).await;
 }
 
 /// Kinds of a cloud: everything they hold is kept.

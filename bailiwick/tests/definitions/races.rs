@@ -1,19 +1,24 @@
 //! Many at once, two servers, and servers that are killed: a resource is bound once, and nothing is left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use bailiwick_test_host::Etcd;
 use futures::future::join_all;
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::estate::Estate;
+use crate::process::Server;
 use crate::site::{Site, eventually};
 
-/// RCD-39, N-03: of many claims that race for few resources, each resource goes to one; on one server and on two.
+/// RCD-39, N-02, N-03, R-26: of many claims that race for few resources, on two servers of which one is killed again and again,
+/// each resource goes to one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resource_is_bound_once() {
     let etcd = Etcd::start().await.unwrap();
-    let [first, second] = Site::replicas(&etcd).await;
+    let [first, mut second] = Site::replicas(&etcd).await;
     let estate = Estate::at(first, "races").await;
     estate.furnish().await;
     let servers = estate.cluster_path("servers");
@@ -35,6 +40,15 @@ async fn a_resource_is_bound_once() {
     join_all(posts).await.iter().for_each(|answer| {
         answer.expect(201);
     });
+    let (folder, port) = (second.server.data.parent().unwrap().to_owned(), second.server.address().port());
+    let flag = format!("--etcd-servers={}", etcd.endpoints().join(","));
+    for _ in 0..3 {
+        second.server.signal(Signal::KILL);
+        while second.server.is_alive() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        second.server = Server::start_on(&folder, port, &[&flag]).await;
+    }
     eventually("all of the pool is bound", async || bound(&estate).await.len() == POOL).await;
     let bound = bound(&estate).await;
     let owners: BTreeSet<&String> = bound.values().collect();

@@ -71,13 +71,13 @@ impl Shared {
         Self { world, ca: authority.certificate(), served: AtomicUsize::new(0) }
     }
 
-    /// Starts a server that has nothing stored yet, and waits until the aggregator has found it.
-    pub(crate) async fn serve(&self, folder: &Path) -> Server {
+    /// Starts a server that has nothing stored yet, with these flags, and waits until the aggregator has found it.
+    pub(crate) async fn serve(&self, folder: &Path, flags: &[&str]) -> Server {
         let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
         let admin = self.world.admin();
         // The server of the test before has ended without giving it back.
         done(admin, &format!("delete lease {CONTROLLERS_LEASE} -n bailiwick-system --ignore-not-found")).await;
-        let server = self.start(folder, number, &[]).await;
+        let server = self.start(folder, number, flags).await;
         // Else the aggregator looks for it when it likes, which can take half a minute.
         let touch =
             format!("annotate apiservice v1alpha1.org.bailiwick.dev bailiwick.dev/touched={number} --overwrite");
@@ -111,6 +111,11 @@ impl Shared {
         let tls = self.world.cluster.tls();
         let identity = (tls.admin_certificate.text(), tls.admin_key.text());
         Endpoint::at(self.address(), tls.ca.text(), Some(identity))
+    }
+
+    /// The same, for kubectl.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        self.world.cluster.kubeconfig()
     }
 
     /// The way to the cluster, as nobody.

@@ -25,6 +25,8 @@ pub(crate) struct Site {
     pub(crate) server: Server,
     client: Client,
     stranger: Endpoint,
+    /// How the administrator's kubectl comes to it.
+    pub(crate) kubeconfig: PathBuf,
     _turn: Option<MutexGuard<'static, ()>>,
     folder: TempDir,
 }
@@ -65,17 +67,24 @@ impl Site {
         let server = Server::start(folder.path(), &flags).await;
         let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
         let client = endpoint.connect().await.unwrap();
-        Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }
+        let kubeconfig = server.kubeconfig();
+        Self { mode: Mode::Alone, server, client, stranger, kubeconfig, _turn: None, folder }
     }
 
     /// An empty server behind a cluster, which all tests share: one has it at a time.
     pub(crate) async fn behind() -> Self {
+        Self::behind_with(&[]).await
+    }
+
+    /// The same, with flags.
+    pub(crate) async fn behind_with(flags: &[&str]) -> Self {
         let (turn, cluster) = behind::cluster().await;
         let folder = folder();
-        let server = cluster.serve(folder.path()).await;
+        let server = cluster.serve(folder.path(), flags).await;
         let client = cluster.administrator().connect().await.unwrap();
         let stranger = cluster.stranger();
-        let site = Self { mode: Mode::Behind, server, client, stranger, _turn: Some(turn), folder };
+        let kubeconfig = cluster.kubeconfig().to_owned();
+        let site = Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: Some(turn), folder };
         site.forget_owners().await;
         // Whoever runs controllers takes back what was given by organizations that this server has never heard of.
         let derived = format!("{RBAC}/rolebindings?labelSelector=bailiwick.dev/derived-from");
@@ -105,7 +114,8 @@ impl Site {
             let server = Server::start(folder.path(), &[&servers]).await;
             let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
             let client = endpoint.connect().await.unwrap();
-            Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }
+            let kubeconfig = server.kubeconfig();
+            Self { mode: Mode::Alone, server, client, stranger, kubeconfig, _turn: None, folder }
         };
         let (first, second) = (start(folder()).await, folder());
         // They are one, so they have one authority.

@@ -145,12 +145,16 @@ impl Estate {
 
     /// Waits until a condition is so, and gives its message.
     pub(crate) async fn condition_becomes(&self, allocation: &str, condition: &str, status: &str) -> String {
-        let look = || async {
-            let found = self.allocation(allocation).await["status"]["conditions"].as_array().cloned();
-            let found = found.unwrap_or_default().into_iter().find(|one| one["type"] == condition)?;
+        let look = |conditions: &Value| {
+            let found = conditions.as_array()?.iter().find(|one| one["type"] == condition)?;
             (found["status"] == status).then(|| text(&found["message"]))
         };
-        until(look, || format!("{allocation}: {condition} never became {status}")).await
+        let last = std::cell::RefCell::new(Value::Null);
+        let look = || async {
+            *last.borrow_mut() = self.allocation(allocation).await["status"]["conditions"].clone();
+            look(&last.borrow())
+        };
+        until(look, || format!("{allocation}: {condition} never became {status}: {}", last.borrow())).await
     }
 }
 

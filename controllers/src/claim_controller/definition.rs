@@ -113,11 +113,9 @@ impl Shared {
             return Ok((Standing::default(), Told::disagreement(&other)));
         }
         let rights = claim_rights(&claim);
-        if let Some(right) = self.access.refused_to_provisioner(&rights).await? {
-            return Ok((Standing::default(), self.not_provisioned(right)));
-        }
-        // From here on claims can be handled, and at least let go.
-        let mut standing = Standing { claim: Some(claim.clone()), entries: None };
+        // Where the provisioner may, claims can be handled, and at least let go, whatever else is wrong.
+        let may_handle = self.access.refused_to_provisioner(&rights).await?.is_none();
+        let mut standing = Standing { claim: may_handle.then(|| claim.clone()), entries: None };
         let mut entries = Vec::new();
         for entry in &spec.resources {
             let class = entry.class.reference();
@@ -179,7 +177,7 @@ impl Shared {
             self.provisioner,
             bailiwick_api::claims::PROVISIONER_LABEL,
         );
-        Told { accepted: None, ready: (ConditionStatus::False, "ProvisionerNotAllowed", message) }
+        Told { ready: (ConditionStatus::False, "ProvisionerNotAllowed", message), ..Told::good() }
     }
 
     async fn write_definition(&self, definition: &Definition, told: &Told) -> Result<(), WorkError> {

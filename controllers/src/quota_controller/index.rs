@@ -12,6 +12,9 @@ use super::{DEFAULT, Work};
 /// What an allocation reports when it becomes true of it.
 const REPORTED: [&str; 2] = ["OverAllocated", "Uncovered"];
 
+/// How the names of namespaces begin in which nothing is made: those are Kubernetes' own.
+const SYSTEM: &str = "kube-";
+
 /// All that matters.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -94,7 +97,7 @@ impl Index {
     /// What a project needs so that it is limited in everything that its allocations ask for. If it has a ResourceQuota of
     /// the name, that is its owner's matter.
     pub(super) fn missing(&self, namespace: &str) -> Option<Missing> {
-        let labels = self.namespaces.get(namespace)?;
+        let labels = self.namespaces.get(namespace).filter(|_| !namespace.starts_with(SYSTEM))?;
         let quotas = self.quotas.get(namespace);
         if quotas.is_some_and(|quotas| quotas.contains_key(DEFAULT)) {
             return None;

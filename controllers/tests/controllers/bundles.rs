@@ -1,108 +1,32 @@
 //! Bundles whose controller ends at every point at which it writes, and begins anew.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bailiwick_api::{Bundle, ConditionStatus, ServiceAccountRef};
-use bailiwick_apiserver::InProcess;
-use bailiwick_controllers::{ActAs, BundleController, Clients, GarbageCollector};
+use bailiwick_api::{Bundle, ConditionStatus};
+use bailiwick_controllers::{BundleController, GarbageCollector};
 use bailiwick_registry::{Clock, SystemClock};
-use http::{Method, Request};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
-use tower_service::Service;
 
-use crate::site::{SOON, Site, comes, gone, user};
-
-/// A way to the server that ends after some writes: the one after them is not answered any more.
-#[derive(Clone)]
-struct Brittle {
-    way: InProcess,
-    /// How many more writes are answered.
-    left: Arc<AtomicUsize>,
-    end: End,
-    ended: Arc<Notify>,
-}
-
-/// Where it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// Before the write reaches the server.
-    Before,
-    /// After, so that it has happened.
-    After,
-}
-
-/// Who is everyone at once: what accounts may do is tested elsewhere.
-struct Everyone(Client);
-
-// === impl Brittle ===
-
-impl<B: Send + 'static> Service<Request<B>> for Brittle
-where
-    InProcess: Service<Request<B>>,
-    <InProcess as Service<Request<B>>>::Future: Send + 'static,
-    <InProcess as Service<Request<B>>>::Response: Send,
-    <InProcess as Service<Request<B>>>::Error: Send,
-{
-    type Response = <InProcess as Service<Request<B>>>::Response;
-    type Error = <InProcess as Service<Request<B>>>::Error;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.way.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let is_write = request.method() != Method::GET && !request.uri().path().contains("/events");
-        let is_last = is_write
-            && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err();
-        let (ended, end) = (self.ended.clone(), self.end);
-        if is_last && end == End::Before {
-            ended.notify_one();
-            return Box::pin(std::future::pending());
-        }
-        let answer = self.way.call(request);
-        Box::pin(async move {
-            let answer = answer.await;
-            if is_last {
-                ended.notify_one();
-                std::future::pending::<()>().await;
-            }
-            answer
-        })
-    }
-}
-
-impl ActAs for Everyone {
-    fn client(&self, _: &ServiceAccountRef) -> Client {
-        self.0.clone()
-    }
-}
+use crate::brittle::{End, everyone};
+use crate::site::{SOON, Site, comes, gone};
 
 // === impl Site ===
 
 impl Site {
     fn bundle_controller(&self, client: Client) -> AbortOnDropHandle<()> {
-        let clients = Clients { own: client.clone(), host: client.clone(), act_as: Arc::new(Everyone(client)) };
-        AbortOnDropHandle::new(tokio::spawn(BundleController::new(clients, || SystemClock.now()).run()))
+        AbortOnDropHandle::new(tokio::spawn(BundleController::new(everyone(client), || SystemClock.now()).run()))
     }
 
     /// Runs a controller that ends after so many writes. Whether it has come so far before this was so.
     async fn run_brittle(&self, writes: usize, end: End, until: impl Future<Output = ()>) -> bool {
-        let ended = Arc::new(Notify::new());
-        let way = InProcess::new(self.server.clone(), user());
-        let left = Arc::new(AtomicUsize::new(writes));
-        let brittle = Brittle { way, left, end, ended: ended.clone() };
-        let _controller = self.bundle_controller(Client::new(brittle, "default"));
+        let (client, ended) = self.brittle(writes, end);
+        let _controller = self.bundle_controller(client);
         tokio::select! {
             () = ended.notified() => true,
             () = until => false,

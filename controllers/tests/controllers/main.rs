@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod brittle;
 mod bundles;
+mod claims;
 mod garbage_collector;
 mod in_each_namespace;
 mod namespaces;

@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bailiwick_apiserver::{Health, InProcess, Server, ServerOptions, ServerParts};
-use bailiwick_registry::{AllowGroup, Registry, SystemClock, User, kinds};
+use bailiwick_registry::kinds::{self, Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
+use bailiwick_registry::rbac::{LivePolicy, Rbac};
+use bailiwick_registry::{AllowGroup, Authorizer, Directory, GroupsCount, Registry, SystemClock, User, definitions};
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use http::{Request, Uri};
 use k8s_openapi::api::core::v1::Namespace;
@@ -43,6 +46,16 @@ pub(crate) struct Road {
     pub(crate) astray: Arc<Mutex<(&'static str, usize)>>,
 }
 
+/// Nobody has a token here.
+struct NoTokens;
+
+#[async_trait]
+impl TokenReviewer for NoTokens {
+    async fn review(&self, _: &str, _: &[String]) -> Result<Option<TokenOwner>, TokenReviewError> {
+        Ok(None)
+    }
+}
+
 // === impl Site ===
 
 impl Site {
@@ -51,14 +64,23 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let taken = Folder::take(folder.path()).unwrap();
         let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(taken))).await.unwrap());
-        let kinds = kinds::all().unwrap().into_iter().chain(kinds::host().unwrap()).collect();
+        let authorizer: Arc<dyn Authorizer> = Arc::new(AllowGroup::MASTERS);
+        let reviewers = Reviewers {
+            authorizer: authorizer.clone(),
+            rules: Arc::new(Rbac::new(Arc::new(LivePolicy::default()))),
+            tokens: Arc::new(NoTokens),
+            memberships: Arc::new(Directory::new(GroupsCount::Yes)),
+        };
+        let hosted = kinds::host().unwrap().into_iter().chain(kinds::reviews(&reviewers).unwrap());
+        let kinds = kinds::all().unwrap().into_iter().chain(hosted).collect();
         let registry = Registry::start(store, kinds, Default::default()).await.unwrap();
-        let registry = registry.with_admission(kinds::NamespaceLifecycle);
+        let registry = Arc::new(registry.with_admission(kinds::NamespaceLifecycle));
+        definitions::follow(&registry).await.unwrap();
         kinds::make_system_namespaces(&registry).await.unwrap();
         let parts = ServerParts {
-            registry: Arc::new(registry),
+            registry,
             health: Health::new(),
-            authorizer: Arc::new(AllowGroup::MASTERS),
+            authorizer,
             clock: Arc::new(SystemClock),
             shutdown: CancellationToken::new(),
             audit: None,

@@ -59,7 +59,7 @@ fn the_order_of_strategies_counts() {
     assert_eq!(version(&strategies), "of the class");
 }
 
-/// RCD-25: without strategies, the class's template becomes the resource's spec.
+/// RCD-25, D-RCD-9: without strategies, the class's template becomes the resource's spec.
 #[test]
 fn nothing_said_is_a_template() {
     let class = json!({ "specTemplate": { "size": 3 }, "other": 1 });

@@ -7,7 +7,7 @@ fn apply(transforms: Value, value: Value) -> Result<Value, String> {
     Transform::apply_all(&steps, &value).map_err(|error| error.to_string())
 }
 
-/// RCD-31, RCD-32, RCD-33: the transforms of the seed, alone and together.
+/// RCD-31, RCD-32, RCD-33, M-RCD-5, D-RCD-7: the transforms of the seed, alone and together.
 #[test]
 fn an_object_has_a_fixed_order() {
     assert_eq!(apply(json!({ "toupper": true }), json!("mysql")), Ok(json!("MYSQL")));

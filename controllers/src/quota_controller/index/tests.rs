@@ -35,6 +35,9 @@ fn a_project_gets_what_its_allocations_ask_for() {
     let zero = index(&[("a", spec("Zero", hard(), json!({})))]);
     assert_eq!(missing(&zero, "shop"), json!({ "cpu": "0", "memory": "0" }));
     assert_eq!(missing(&zero, "elsewhere"), Value::Null);
+    let mut zero = zero;
+    zero.set_namespace("kube-public", Some(BTreeMap::from([("owner".to_owned(), "alice".to_owned())])));
+    assert_eq!(missing(&zero, "kube-public"), Value::Null, "nothing is made in namespaces of Kubernetes'");
     let default = spec("Default", hard(), json!({ "requests.cpu": "500m", "memory": "64Mi" }));
     let mut both = index(&[("a", default.clone()), ("b", spec("Default", json!({ "cpu": 5 }), json!({ "cpu": 2 })))]);
     assert_eq!(missing(&both, "shop"), json!({ "cpu": "500m", "memory": "64Mi" }));
