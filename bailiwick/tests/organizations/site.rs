@@ -103,7 +103,8 @@ impl Site {
         let server = cluster.serve_beside(folder.path()).await;
         let client = cluster.past(&server).connect().await.unwrap();
         let stranger = cluster.stranger();
-        let second = Self { mode: Mode::Behind, server, client, stranger, _turn: None, folder };
+        let kubeconfig = cluster.kubeconfig().to_owned();
+        let second = Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: None, folder };
         [first, second]
     }
 
