@@ -25,6 +25,7 @@ macro_rules! in_both_modes {
 }
 
 mod access;
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod bindings;
 #[path = "../system/client.rs"]
@@ -42,6 +43,7 @@ mod people;
 mod process;
 mod races;
 mod reviews;
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
 mod status;
 #[path = "../install/world.rs"]

@@ -27,6 +27,17 @@ pub(crate) struct Site {
     stranger: Endpoint,
     _turn: Option<MutexGuard<'static, ()>>,
     folder: TempDir,
+    again: Again,
+    /// Where the host writes down what is asked of it, and how much of that is of earlier tests.
+    host_log: (PathBuf, usize),
+}
+
+/// How the server is started again.
+enum Again {
+    /// With these flags.
+    Alone(Vec<String>),
+    /// As the one of this number.
+    Behind(usize),
 }
 
 /// How the server stands.
@@ -59,21 +70,72 @@ impl Site {
 
     /// The same, with flags.
     pub(crate) async fn alone_with(flags: &[&str]) -> Self {
+        Self::alone_in(folder(), flags).await
+    }
+
+    /// One that stands alone and writes down what is asked of it.
+    pub(crate) async fn alone_audited() -> Self {
         let folder = folder();
+        let policy = folder.path().join("policy.yaml");
+        std::fs::write(&policy, behind::POLICY).unwrap();
+        Self::alone_in(folder, &["--audit-policy-file=policy.yaml", &format!("--audit-log-path={AUDIT_LOG}")]).await
+    }
+
+    async fn alone_in(folder: TempDir, flags: &[&str]) -> Self {
         let server = Server::start(folder.path(), flags).await;
         let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
         let client = endpoint.connect().await.unwrap();
-        Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }
+        let again = Again::Alone(flags.iter().map(|flag| (*flag).to_owned()).collect());
+        let host_log = (folder.path().join(AUDIT_LOG), 0);
+        Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder, again, host_log }
+    }
+
+    /// Kills the server, and starts it again with what it has stored.
+    pub(crate) async fn restart(&mut self) {
+        self.server.signal(rustix::process::Signal::KILL);
+        while self.server.is_alive() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        match &self.again {
+            Again::Alone(flags) => {
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                self.server = Server::start(self.folder.path(), &flags).await;
+                self.client = Endpoint::of(&self.server).connect().await.unwrap();
+            }
+            Again::Behind(number) => {
+                self.server = behind::shared().await.serve(self.folder.path(), *number).await;
+            }
+        }
+    }
+
+    /// The administrator's kubeconfig, of the server or of the cluster.
+    pub(crate) async fn kubeconfig(&self) -> PathBuf {
+        match self.mode {
+            Mode::Alone => self.server.kubeconfig(),
+            Mode::Behind => behind::shared().await.kubeconfig(),
+        }
+    }
+
+    /// What the host, which is the server itself or the cluster, was asked in this test so far.
+    pub(crate) fn asked_of_host(&self) -> Vec<Value> {
+        let (log, earlier) = &self.host_log;
+        let text = std::fs::read_to_string(log).unwrap_or_default();
+        text.lines().skip(*earlier).filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// An empty server behind a cluster, which all tests share: one has it at a time.
     pub(crate) async fn behind() -> Self {
         let (turn, cluster) = behind::cluster().await;
         let folder = folder();
-        let server = cluster.serve(folder.path()).await;
+        let number = cluster.next();
+        let log = cluster.host_log();
+        let earlier = std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+        let server = cluster.serve(folder.path(), number).await;
         let client = cluster.administrator().connect().await.unwrap();
         let stranger = cluster.stranger();
-        let site = Self { mode: Mode::Behind, server, client, stranger, _turn: Some(turn), folder };
+        let again = Again::Behind(number);
+        let host_log = (log, earlier);
+        let site = Self { mode: Mode::Behind, server, client, stranger, _turn: Some(turn), folder, again, host_log };
         site.forget_owners().await;
         // Whoever runs controllers takes back what was given by organizations that this server has never heard of.
         let derived = format!("{RBAC}/rolebindings?labelSelector=bailiwick.dev/derived-from");
@@ -88,12 +150,7 @@ impl Site {
     /// Two servers that stand alone, over one etcd.
     pub(crate) async fn replicas(etcd: &bailiwick_test_host::Etcd) -> [Self; 2] {
         let servers = format!("--etcd-servers={}", etcd.endpoints().join(","));
-        let start = async |folder: TempDir| {
-            let server = Server::start(folder.path(), &[&servers]).await;
-            let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
-            let client = endpoint.connect().await.unwrap();
-            Self { mode: Mode::Alone, server, client, stranger, _turn: None, folder }
-        };
+        let start = async |folder: TempDir| Self::alone_in(folder, &[&servers]).await;
         let (first, second) = (start(folder()).await, folder());
         // They are one, so they have one authority.
         let pki = second.path().join("bailiwick-data/pki");
