@@ -185,7 +185,11 @@ impl Shared {
         };
         if state.claim.metadata.deletion_timestamp.is_some() {
             self.drift.forget(place);
-            return Ok(orphans::let_go(&self.clients, &state).await?);
+            let released = orphans::let_go(&self.clients, &state).await;
+            if let Err(why) = &released {
+                self.reporter(&state).stays(why).await?;
+            }
+            return Ok(released?);
         }
         let Some(due) = due::of(&state.claim) else {
             self.drift.forget(place);

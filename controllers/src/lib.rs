@@ -12,6 +12,7 @@ mod catalog_controller;
 mod claim_controller;
 mod claim_definition_controller;
 mod conditions;
+mod disown;
 mod first_look;
 mod follow;
 mod garbage_collector;

@@ -20,7 +20,7 @@ pub(crate) async fn named(authorizer: &dyn Authorizer, write: RuledWrite<'_>, na
         return Ok(account);
     }
     let user = &user.name;
-    let message = format!("user \"{user}\" may not \"impersonate\" serviceaccounts \"{name}\" in \"{namespace}\"");
+    let message = format!("user \"{user}\" may not impersonate serviceaccounts \"{name}\" in \"{namespace}\"");
     let remedy = format!(
         "kubectl create role act-as-{name} -n {namespace} --verb=impersonate --resource=serviceaccounts --resource-name={name} \
          && kubectl create rolebinding act-as-{name} -n {namespace} --role=act-as-{name} --user={user}"

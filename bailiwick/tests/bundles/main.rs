@@ -25,6 +25,7 @@ macro_rules! in_both_modes {
 }
 
 #[path = "../organizations/behind.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod carrying_out;
 #[path = "../system/client.rs"]

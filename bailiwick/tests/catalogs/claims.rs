@@ -2,13 +2,21 @@
 
 use serde_json::{Value, json};
 
+use crate::market::{Market, claims, core, entries};
 use crate::objects::{API, RBAC, bound, causes, claim, condition, config_map, entry, list, local};
-use crate::site::{Site, claims, core, entries};
+use crate::site::Site;
+
+in_both_modes!(
+    a_catalog_is_used_where_and_by_whom_it_may_be,
+    a_claim_is_realized,
+    a_claim_is_of_an_entry_of_the_catalog,
+    a_list_is_made_where_it_is_claimed,
+    each_resource_fails_by_itself,
+    a_claim_acts_as_its_account_alone
+);
 
 /// CAT-2, CAT-3, CAT-51: a catalog is used where a cluster administrator lets it be used, by those to whom that was delegated.
-#[tokio::test]
-async fn a_catalog_is_used_where_and_by_whom_it_may_be() {
-    let site = Site::open().await;
+async fn a_catalog_is_used_where_and_by_whom_it_may_be(site: &mut Market) {
     site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
     let object = claim("mine", "creds", json!({}));
     let (root, ada, eddie, bea) = (site.root(), site.user("ada"), site.user("eddie"), site.user("bea"));
@@ -37,9 +45,7 @@ async fn a_catalog_is_used_where_and_by_whom_it_may_be() {
 }
 
 /// CAT-4, CAT-27, CAT-48, CAT-50, CAT-54, CAT-58, CAT-62, CAT-63: an editor claims, and gets copies in the own namespace.
-#[tokio::test]
-async fn a_claim_is_realized() {
-    let site = Site::open().await;
+async fn a_claim_is_realized(site: &mut Market) {
     let published = site.publish(&entry("both", local(&[("Secret", "creds"), ("ConfigMap", "settings")]))).await;
     let more = json!({ "namePrefix": "my-", "additionalLabels": { "app": "web" } });
     let mine = site.claimed(&claim("mine", "both", more)).await;
@@ -72,7 +78,7 @@ async fn a_claim_is_realized() {
 /// Operators see what controllers have to do, and how long it takes, under Kubernetes' names.
 #[tokio::test]
 async fn controllers_are_measured() {
-    let site = Site::open().await;
+    let site = Market::open(Site::alone().await).await;
     site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
     site.claimed(&claim("mine", "settings", json!({}))).await;
     let text = site.root().get("/metrics").await.text();
@@ -92,9 +98,7 @@ async fn controllers_are_measured() {
 }
 
 /// CAT-52, CAT-53, CAT-54 and SRV-8: a claim is of an entry that is in the catalog, and remains the claim of that.
-#[tokio::test]
-async fn a_claim_is_of_an_entry_of_the_catalog() {
-    let site = Site::open().await;
+async fn a_claim_is_of_an_entry_of_the_catalog(site: &mut Market) {
     site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
     let mut hidden = entry("hidden", list(json!([config_map("x", json!({}))])));
     hidden["metadata"]["labels"] = json!({ "tier": "none" });
@@ -141,9 +145,7 @@ async fn a_claim_is_of_an_entry_of_the_catalog() {
 }
 
 /// CAT-7, CAT-28, CAT-39: resources of a list are made where they are claimed, in order, of any kind.
-#[tokio::test]
-async fn a_list_is_made_where_it_is_claimed() {
-    let site = Site::open().await;
+async fn a_list_is_made_where_it_is_claimed(site: &mut Market) {
     let quota = json!({ "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "cap" }, "spec": { "hard": { "pods": "3" } } });
     site.root()
         .post(
@@ -175,9 +177,7 @@ async fn a_list_is_made_where_it_is_claimed() {
 
 /// CAT-6, CAT-59, CAT-61, CAT-62: what the account may not make is not made, and what is there is not taken; the rest is made,
 /// stays, and is completed when it can be.
-#[tokio::test]
-async fn each_resource_fails_by_itself() {
-    let site = Site::open().await;
+async fn each_resource_fails_by_itself(site: &mut Market) {
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": { "name": "gift" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin" },
@@ -227,9 +227,7 @@ async fn each_resource_fails_by_itself() {
 }
 
 /// CAT-57: a claim waits for its account, does nothing as anyone else, and does not take another for it.
-#[tokio::test]
-async fn a_claim_acts_as_its_account_alone() {
-    let site = Site::open().await;
+async fn a_claim_acts_as_its_account_alone(site: &mut Market) {
     site.publish(&entry("set", list(json!([config_map("made", json!({}))])))).await;
     let late = claim("mine", "set", json!({ "serviceAccountName": "late", "keepSynchronized": true }));
     site.user("eddie").post(&claims("a"), &late).await.expect(201);

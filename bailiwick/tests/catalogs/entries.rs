@@ -2,13 +2,19 @@
 
 use serde_json::{Value, json};
 
+use crate::market::{Market, core, entries};
 use crate::objects::{causes, condition, config_map, entry, list, local, secret};
-use crate::site::{Site, core, entries};
+
+in_both_modes!(
+    exposed_resources_are_found_when_the_entry_is_written,
+    nobody_publishes_what_they_cannot_get,
+    writing_an_entry_again_looks_again,
+    dependencies_are_followed,
+    what_is_wrong_with_an_entry_is_told
+);
 
 /// CAT-33, CAT-34, CAT-36, CAT-37: the answer to the POST says what is exposed, each with its UID; what is missing is named.
-#[tokio::test]
-async fn exposed_resources_are_found_when_the_entry_is_written() {
-    let site = Site::open().await;
+async fn exposed_resources_are_found_when_the_entry_is_written(site: &mut Market) {
     let (root, pat) = (site.root(), site.user("pat"));
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     let creds = uid(&root.get(&core("shop", "secrets", "creds")).await.expect(200));
@@ -49,9 +55,7 @@ async fn exposed_resources_are_found_when_the_entry_is_written() {
 }
 
 /// CAT-35, CAT-44: nobody publishes what they cannot get, whoever published it before.
-#[tokio::test]
-async fn nobody_publishes_what_they_cannot_get() {
-    let site = Site::open().await;
+async fn nobody_publishes_what_they_cannot_get(site: &mut Market) {
     let writes =
         json!({ "apiGroups": ["catalog.bailiwick.dev"], "resources": ["resourcecatalogentries"], "verbs": ["*"] });
     site.grant("shop", "dev", writes, "User/dev").await;
@@ -96,9 +100,7 @@ async fn nobody_publishes_what_they_cannot_get() {
 }
 
 /// CAT-38, CAT-44: another resource of the same name is exposed only when the entry is written again, which counts as a change.
-#[tokio::test]
-async fn writing_an_entry_again_looks_again() {
-    let site = Site::open().await;
+async fn writing_an_entry_again_looks_again(site: &mut Market) {
     let (root, pat) = (site.root(), site.user("pat"));
     let made = site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
     root.delete(&core("shop", "secrets", "creds")).await.expect(200);
@@ -116,9 +118,7 @@ async fn writing_an_entry_again_looks_again() {
 }
 
 /// CAT-32: what resources depend on is exposed with them, if that is wanted. Circles end.
-#[tokio::test]
-async fn dependencies_are_followed() {
-    let site = Site::open().await;
+async fn dependencies_are_followed(site: &mut Market) {
     let depends = |name: &str, on: &str| {
         let mut object = config_map(name, json!({}));
         object["metadata"]["annotations"] = json!({ "catalog.bailiwick.dev/depends-on": on });
@@ -153,9 +153,7 @@ async fn dependencies_are_followed() {
 }
 
 /// CAT-25, CAT-31, CAT-39, CAT-40: an entry satisfies claims in one way, which can be changed, and what is wrong is named.
-#[tokio::test]
-async fn what_is_wrong_with_an_entry_is_told() {
-    let site = Site::open().await;
+async fn what_is_wrong_with_an_entry_is_told(site: &mut Market) {
     let pat = site.user("pat");
     let extension =
         json!({ "apiVersion": "templates.example.com/v1", "kind": "Template", "anything": { "goes": [1, 2] } });

@@ -6,14 +6,14 @@ use serde_json::json;
 #[allow(dead_code, reason = "the example is a program of its own, too")]
 mod example;
 
+use crate::market::{Market, claims, core};
 use crate::objects::{claim, condition, entry};
-use crate::site::{Site, claims, core};
+
+in_both_modes!(an_extension_is_realized_from_outside);
 
 /// CAT-7, CAT-29, CAT-31: an entry of another kind is claimed in the same way, and waits for whoever realizes it, who finds it
 /// by a field.
-#[tokio::test]
-async fn an_extension_is_realized_from_outside() {
-    let site = Site::open().await;
+async fn an_extension_is_realized_from_outside(site: &mut Market) {
     let extension = json!({ "apiVersion": "example.com/v1", "kind": "Greeting", "text": "hello" });
     site.publish(&entry("greeting", json!({ "extension": extension }))).await;
     site.user("eddie").post(&claims("a"), &claim("mine", "greeting", json!({}))).await.expect(201);
@@ -26,7 +26,7 @@ async fn an_extension_is_realized_from_outside() {
     assert_eq!(none["items"], json!([]));
     // The controller of the documentation, as someone with the rights that it says it needs.
     let client = {
-        let kubeconfig = kube::config::Kubeconfig::read_from(site.server().kubeconfig()).unwrap();
+        let kubeconfig = kube::config::Kubeconfig::read_from(&site.site.kubeconfig).unwrap();
         let options = kube::config::KubeConfigOptions::default();
         kube::Client::try_from(kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap()).unwrap()
     };

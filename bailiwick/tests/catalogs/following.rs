@@ -6,14 +6,20 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use crate::market::{Market, claims, core, entries};
 use crate::objects::{claim, condition, config_map, entry, list, local, secret};
-use crate::site::{Site, claims, core, entries};
+use crate::site::Mode;
+
+in_both_modes!(
+    a_change_reaches_all_who_follow,
+    claims_follow_that_are_to,
+    what_was_published_anew_is_not_followed,
+    who_has_lost_a_right_follows_no_more
+);
 
 /// CAT-5, CAT-46, CAT-55, CAT-56, CAT-60, CAT-63, CAT-64: who wants to follow follows, and is repaired; others are left as they
 /// are until they are kicked.
-#[tokio::test]
-async fn claims_follow_that_are_to() {
-    let site = Site::open().await;
+async fn claims_follow_that_are_to(site: &mut Market) {
     let root = site.root();
     site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
     site.claimed(&claim("follows", "settings", json!({ "namePrefix": "f-", "keepSynchronized": true }))).await;
@@ -48,9 +54,7 @@ async fn claims_follow_that_are_to() {
 }
 
 /// CAT-38 and D-CAT-14: what is gone or another where it was published is not followed, and the last copy stays.
-#[tokio::test]
-async fn what_was_published_anew_is_not_followed() {
-    let site = Site::open().await;
+async fn what_was_published_anew_is_not_followed(site: &mut Market) {
     let root = site.root();
     site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
     site.claimed(&claim("mine", "creds", json!({ "keepSynchronized": true }))).await;
@@ -78,13 +82,12 @@ async fn what_was_published_anew_is_not_followed() {
 }
 
 /// CAT-45, CAT-46: a change of an entry reaches all claims that follow it, whatever it changes, and no others.
-#[tokio::test]
-async fn a_change_reaches_all_who_follow() {
-    const FOLLOWERS: usize = 200;
-    let site = Site::open().await;
+async fn a_change_reaches_all_who_follow(site: &mut Market) {
+    // Behind a cluster each of them takes a few requests of its own.
+    let count = if site.site.mode == Mode::Alone { 200 } else { 40 };
     let (root, eddie) = (site.root(), site.user("eddie"));
     site.publish(&entry("set", list(json!([config_map("x", json!({ "v": "1" })), config_map("y", json!({}))])))).await;
-    let wanted: Vec<Value> = (0..FOLLOWERS)
+    let wanted: Vec<Value> = (0..count)
         .map(|number| {
             claim(
                 &format!("c{number}"),
@@ -105,7 +108,7 @@ async fn a_change_reaches_all_who_follow() {
         move |list: &Value| {
             let claims =
                 list["items"].as_array().unwrap().iter().filter(|claim| claim["spec"]["keepSynchronized"] == true);
-            claims.clone().count() == FOLLOWERS
+            claims.clone().count() == count
                 && claims.clone().all(|claim| {
                     claim["status"]["entryGeneration"] == generation && condition(claim, "Synced").0 == "True"
                 })
@@ -117,8 +120,8 @@ async fn a_change_reaches_all_who_follow() {
     let began = Instant::now();
     site.user("pat").merge(&format!("{}/set", entries("shop")), &changed).await.expect(200);
     site.until(&claims("a"), all_at(2)).await;
-    println!("{FOLLOWERS} claims followed in {:?}", began.elapsed());
-    for number in [0, FOLLOWERS - 1] {
+    println!("{count} claims followed in {:?}", began.elapsed());
+    for number in [0, count - 1] {
         let copy = |name: &str| core("a", "configmaps", &format!("c{number}-{name}"));
         assert_eq!(root.get(&copy("x")).await.expect(200)["data"], json!({ "v": "2" }));
         root.get(&copy("z")).await.expect(200);
@@ -129,9 +132,7 @@ async fn a_change_reaches_all_who_follow() {
 }
 
 /// What was lost is not followed any more: the right to claim, the entry's place in the catalog, the catalog in the namespace.
-#[tokio::test]
-async fn who_has_lost_a_right_follows_no_more() {
-    let site = Site::open().await;
+async fn who_has_lost_a_right_follows_no_more(site: &mut Market) {
     let (root, ada) = (site.root(), site.user("ada"));
     site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
     site.claimed(&claim("mine", "settings", json!({ "keepSynchronized": true }))).await;

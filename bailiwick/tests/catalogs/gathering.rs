@@ -2,13 +2,19 @@
 
 use serde_json::json;
 
+use crate::market::{Market, entries};
 use crate::objects::{API, catalog, causes, condition, entry, list, local, uses};
-use crate::site::{Site, entries};
+
+in_both_modes!(
+    cluster_administrators_control_catalogs,
+    catalogs_gather_entries_by_label,
+    entries_are_accepted_from_those_who_may_publish,
+    claimants_see_what_they_can_claim,
+    all_entries_of_a_catalog_can_be_read
+);
 
 /// CAT-1, CAT-9, CAT-10, CAT-15, CAT-23: cluster administrators control which catalogs exist; what is in them nobody writes.
-#[tokio::test]
-async fn cluster_administrators_control_catalogs() {
-    let site = Site::open().await;
+async fn cluster_administrators_control_catalogs(site: &mut Market) {
     let (root, ada) = (site.root(), site.user("ada"));
     let silver = catalog(
         "silver",
@@ -50,9 +56,7 @@ async fn cluster_administrators_control_catalogs() {
 
 /// CAT-8, CAT-11, CAT-12, CAT-13, CAT-16, CAT-17, CAT-18, CAT-19, CAT-20, CAT-21, CAT-22, CAT-24, CAT-26, CAT-41, CAT-43:
 /// entries of all namespaces with the labels are in the catalog, by reference, for as long as they have them.
-#[tokio::test]
-async fn catalogs_gather_entries_by_label() {
-    let site = Site::open().await;
+async fn catalogs_gather_entries_by_label(site: &mut Market) {
     let root = site.root();
     let all = catalog("all", json!({ "selector": {}, "accept": { "policy": "All" } }));
     root.post(&format!("{API}/resourcecatalogs"), &all).await.expect(201);
@@ -102,9 +106,7 @@ async fn catalogs_gather_entries_by_label() {
 }
 
 /// CAT-14, CAT-42: a catalog refuses entries whose publisher may not publish in it, and says so to them.
-#[tokio::test]
-async fn entries_are_accepted_from_those_who_may_publish() {
-    let site = Site::open().await;
+async fn entries_are_accepted_from_those_who_may_publish(site: &mut Market) {
     let content = list(json!([crate::objects::config_map("hello", json!({}))]));
     // eddie may write entries in his namespace, and publish nowhere.
     site.user("eddie").post(&entries("a"), &entry("sneaky", content.clone())).await.expect(201);
@@ -139,9 +141,7 @@ async fn entries_are_accepted_from_those_who_may_publish() {
 }
 
 /// CAT-30, CAT-22: who can claim sees what can be claimed where, and not how.
-#[tokio::test]
-async fn claimants_see_what_they_can_claim() {
-    let site = Site::open().await;
+async fn claimants_see_what_they_can_claim(site: &mut Market) {
     let mut creds = entry("creds", local(&[("Secret", "creds")]));
     creds["spec"]["description"] = json!("the database");
     site.publish(&creds).await;
@@ -167,9 +167,7 @@ async fn claimants_see_what_they_can_claim() {
 }
 
 /// A catalog of any size is read part by part.
-#[tokio::test]
-async fn all_entries_of_a_catalog_can_be_read() {
-    let site = Site::open().await;
+async fn all_entries_of_a_catalog_can_be_read(site: &mut Market) {
     let root = site.root();
     let all = catalog("all", json!({ "selector": { "tier": "gold" }, "accept": { "policy": "All" } }));
     root.post(&format!("{API}/resourcecatalogs"), &all).await.expect(201);

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::objects::{claim, config_map, entry, list};
-use crate::site::{Site, claims, core};
+use crate::market::{Market, claims, core};
+use crate::objects::{claim, condition, config_map, entry, list};
+
+in_both_modes!(resources_go_with_their_claim_or_stay, without_its_account_a_claim_stays);
 
 /// D-CAT-7: resources go with their claim, unless they are to stay, whatever has been decided when.
-#[tokio::test]
-async fn resources_go_with_their_claim_or_stay() {
-    let site = Site::open().await;
+async fn resources_go_with_their_claim_or_stay(site: &mut Market) {
     let (root, eddie) = (site.root(), site.user("eddie"));
     site.publish(&entry("set", list(json!([config_map("x", json!({})), config_map("y", json!({}))])))).await;
     for (name, policy) in [("goes", "Delete"), ("stays", "Orphan"), ("turns", "Delete")] {
@@ -31,4 +31,25 @@ async fn resources_go_with_their_claim_or_stay() {
             assert_eq!(left["metadata"]["ownerReferences"], json!(null), "{left}");
         }
     }
+}
+
+/// D-09: what is to stay is let go by the claim's account and by nobody else; without it the claim stays, and says so.
+async fn without_its_account_a_claim_stays(site: &mut Market) {
+    let (root, eddie) = (site.root(), site.user("eddie"));
+    site.publish(&entry("set", list(json!([config_map("x", json!({}))])))).await;
+    site.claimed(&claim("mine", "set", json!({ "deletionPolicy": "Orphan" }))).await;
+    let (at, copy) = (format!("{}/mine", claims("a")), core("a", "configmaps", "x"));
+    root.delete(&core("a", "serviceaccounts", "maker")).await.expect(200);
+    eddie.delete(&at).await.expect(200);
+    let told = site.until(&at, |claim| condition(claim, "Ready") == ("False", "ActAsUnresolved")).await;
+    let ready = told["status"]["conditions"].as_array().unwrap().iter().find(|one| one["type"] == "Ready").unwrap();
+    let message = ready["message"].as_str().unwrap();
+    for words in ["to stay", "kubectl create serviceaccount maker -n a", "deletionPolicy Delete"] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    assert!(root.get(&copy).await.expect(200)["metadata"]["ownerReferences"].is_array());
+    // Whoever changes their mind lets it go with the claim.
+    eddie.merge(&at, &json!({ "spec": { "deletionPolicy": "Delete" } })).await.expect(200);
+    site.until_gone(&at).await;
+    site.until_gone(&copy).await;
 }

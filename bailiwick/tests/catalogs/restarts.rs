@@ -2,16 +2,17 @@
 
 use serde_json::json;
 
+use crate::market::{Market, claims, core};
 use crate::objects::{claim, condition, config_map, entry, list, local};
-use crate::site::{Site, claims, core};
+use crate::site::Site;
+
+in_both_modes!(a_restart_loses_nothing);
 
 /// CAT-47, R-26: what was published before a server was killed can be claimed after; what follows, follows on.
-#[tokio::test]
-async fn a_restart_loses_nothing() {
-    let site = Site::open().await;
+async fn a_restart_loses_nothing(site: &mut Market) {
     site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;
     site.claimed(&claim("before", "settings", json!({ "namePrefix": "b-", "keepSynchronized": true }))).await;
-    let site = site.restart().await;
+    site.restart().await;
     site.claimed(&claim("after", "settings", json!({ "namePrefix": "a-" }))).await;
     let source = core("shop", "configmaps", "settings");
     site.root().merge(&source, &json!({ "data": { "colour": "red" } })).await.expect(200);
@@ -21,7 +22,7 @@ async fn a_restart_loses_nothing() {
         .merge(&core("a", "configmaps", "b-settings"), &json!({ "data": { "colour": "pink" } }))
         .await
         .expect(200);
-    let site = site.restart().await;
+    site.restart().await;
     site.until(&core("a", "configmaps", "b-settings"), |copy| copy["data"]["colour"] == "red").await;
     assert_eq!(condition(&site.ready("a", "before").await, "Synced").0, "True");
 }
@@ -29,7 +30,7 @@ async fn a_restart_loses_nothing() {
 /// killed again and again while claims are realized, each resource is made once, and none is forgotten.
 #[tokio::test]
 async fn killed_at_any_point_nothing_is_made_twice() {
-    let mut site = Site::open().await;
+    let mut site = Market::open(Site::alone().await).await;
     let names = ["x", "y", "z"];
     site.publish(&entry("set", list(json!(names.map(|name| config_map(name, json!({}))))))).await;
     for round in 0..6 {
@@ -37,7 +38,7 @@ async fn killed_at_any_point_nothing_is_made_twice() {
         site.user("eddie").post(&claims("a"), &claim(&format!("r{round}"), "set", more)).await.expect(201);
         // A little later each time, so that it is cut off at other points.
         tokio::time::sleep(std::time::Duration::from_millis(4 * round)).await;
-        site = site.restart().await;
+        site.restart().await;
     }
     for round in 0..6 {
         let done = site.ready("a", &format!("r{round}")).await;

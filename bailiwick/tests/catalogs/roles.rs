@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
+use crate::market::Market;
 use crate::objects::API;
-use crate::site::Site;
+
+in_both_modes!(each_may_what_the_role_is_for);
 
 /// CAT-65: cluster administrators, those who administer, edit and view a project, and those who are merely known.
-#[tokio::test]
-async fn each_may_what_the_role_is_for() {
-    let site = Site::open().await;
+async fn each_may_what_the_role_is_for(site: &mut Market) {
     site.bind("a", "vera", "ClusterRole/view", "User/vera").await;
     let review = async |user: &str, verb: &str, resource: &str, namespace: &str| {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));

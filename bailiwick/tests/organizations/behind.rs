@@ -1,22 +1,28 @@
 //! A cluster with an installation, which all tests share, and its server, of which each test has its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bailiwick_api::CONTROLLERS_LEASE;
 use bailiwick_test_host::pki::Authority;
-use bailiwick_test_host::{Cluster, Port};
+use bailiwick_test_host::{Cluster, ClusterOptions, Port};
+use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
+use uuid::Uuid;
 
 use crate::client::Endpoint;
 use crate::host::{done, done_soon, refused_soon};
-use crate::process::Server;
+use crate::process::{Server, folder};
 use crate::world::World;
 
 /// The audit log of a server, in its folder.
 pub(crate) const AUDIT_LOG: &str = "audit.log";
+/// What of each request is written down.
 const AUDIT_POLICY: &str =
     "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}], omitStages: [RequestReceived]}";
+
+/// The audit log of the cluster.
+const HOST_LOG: &str = "host.log";
 
 static SHARED: OnceCell<Shared> = OnceCell::const_new();
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -28,12 +34,19 @@ pub(crate) struct Shared {
     ca: String,
     /// How many servers there have been.
     served: AtomicUsize,
+    /// With the audit log.
+    files: TempDir,
 }
 
 /// The cluster, for one test at a time.
 pub(crate) async fn cluster() -> (MutexGuard<'static, ()>, &'static Shared) {
     let turn = TURN.lock().await;
-    (turn, SHARED.get_or_init(Shared::make).await)
+    (turn, shared().await)
+}
+
+/// The cluster, for a test that has its turn.
+pub(crate) async fn shared() -> &'static Shared {
+    SHARED.get_or_init(Shared::make).await
 }
 
 /// Flags of a server that keeps an audit log in its folder.
@@ -44,17 +57,19 @@ pub(crate) fn audit_flags(folder: &Path) -> [String; 2] {
     [format!("--audit-policy-file={}", policy.display()), format!("--audit-log-path={}", log.display())]
 }
 
-/// The cluster of a test that has it.
-pub(crate) fn shared() -> &'static Shared {
-    SHARED.get().unwrap()
-}
-
 // === impl Shared ===
 
 impl Shared {
     async fn make() -> Self {
         // Which puts together the roles `admin` and `edit`.
-        let cluster = Cluster::options().controller_manager().start().await.unwrap();
+        let files = folder();
+        let policy = files.path().join("policy.yaml");
+        std::fs::write(&policy, AUDIT_POLICY).unwrap();
+        let log = files.path().join(HOST_LOG);
+        let flags =
+            [format!("--audit-policy-file={}", policy.display()), format!("--audit-log-path={}", log.display())];
+        let options = flags.into_iter().fold(Cluster::options().controller_manager(), ClusterOptions::apiserver_flag);
+        let cluster = options.start().await.unwrap();
         let authority = Authority::new("bailiwick").unwrap();
         let world = World::start_with(cluster, Port::reserve().unwrap(), &authority).await;
         // The guards are in force a moment after they were installed.
@@ -68,19 +83,24 @@ impl Shared {
         ] {
             refused_soon(world.admin(), command, words).await;
         }
-        Self { world, ca: authority.certificate(), served: AtomicUsize::new(0) }
+        Self { world, ca: authority.certificate(), served: AtomicUsize::new(0), files }
     }
 
-    /// Starts a server that has nothing stored yet, with these flags, and waits until the aggregator has found it.
-    pub(crate) async fn serve(&self, folder: &Path, flags: &[&str]) -> Server {
-        let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
+    /// The number of a server that has nothing stored yet.
+    pub(crate) fn next(&self) -> usize {
+        self.served.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Starts the server of this number, with these flags, and waits until the aggregator has found it.
+    pub(crate) async fn serve(&self, folder: &Path, number: usize, flags: &[&str]) -> Server {
         let admin = self.world.admin();
         // The server of the test before has ended without giving it back.
         done(admin, &format!("delete lease {CONTROLLERS_LEASE} -n bailiwick-system --ignore-not-found")).await;
         let server = self.start(folder, number, flags).await;
         // Else the aggregator looks for it when it likes, which can take half a minute.
+        let touched = Uuid::new_v4();
         let touch =
-            format!("annotate apiservice v1alpha1.org.bailiwick.dev bailiwick.dev/touched={number} --overwrite");
+            format!("annotate apiservice v1alpha1.org.bailiwick.dev bailiwick.dev/touched={touched} --overwrite");
         done(admin, &touch).await;
         done(admin, "wait --for=condition=Available apiservice/v1alpha1.org.bailiwick.dev --timeout=60s").await;
         done_soon(admin, "get organizations").await;
@@ -94,7 +114,7 @@ impl Shared {
 
     async fn start(&self, folder: &Path, number: usize, more: &[&str]) -> Server {
         let [policy, log] = audit_flags(folder);
-        let prefix = format!("--etcd-prefix=/organizations-{number}");
+        let prefix = format!("--etcd-prefix=/server-{number}");
         let arguments = [&prefix, &policy, &log, "--shutdown-delay-duration=0s"];
         Server::start_command(folder, self.world.command(folder, &[&arguments, more].concat())).await
     }
@@ -121,6 +141,11 @@ impl Shared {
     /// The way to the cluster, as nobody.
     pub(crate) fn stranger(&self) -> Endpoint {
         Endpoint::at(self.address(), self.world.cluster.tls().ca.text(), None)
+    }
+
+    /// Where the cluster writes down what is asked of it.
+    pub(crate) fn host_log(&self) -> PathBuf {
+        self.files.path().join(HOST_LOG)
     }
 
     fn address(&self) -> std::net::SocketAddr {

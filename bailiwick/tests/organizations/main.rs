@@ -26,6 +26,7 @@ macro_rules! in_both_modes {
 
 mod access;
 mod audit;
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod bindings;
 #[path = "../system/client.rs"]

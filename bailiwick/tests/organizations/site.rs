@@ -29,6 +29,16 @@ pub(crate) struct Site {
     pub(crate) kubeconfig: PathBuf,
     _turn: Option<MutexGuard<'static, ()>>,
     folder: TempDir,
+    again: Again,
+    /// Where the host writes down what is asked of it, and how much of that is of earlier tests.
+    host_log: (PathBuf, usize),
+}
+
+/// How the server is started again.
+struct Again {
+    /// Which of those that have stood behind the cluster it is.
+    number: usize,
+    flags: Vec<String>,
 }
 
 /// How the server stands.
@@ -64,11 +74,41 @@ impl Site {
         let folder = folder();
         let audit = audit_flags(folder.path());
         let flags: Vec<&str> = flags.iter().copied().chain(audit.iter().map(String::as_str)).collect();
-        let server = Server::start(folder.path(), &flags).await;
+        Self::alone_in(folder, &flags).await
+    }
+
+    async fn alone_in(folder: TempDir, flags: &[&str]) -> Self {
+        let server = Server::start(folder.path(), flags).await;
         let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
         let client = endpoint.connect().await.unwrap();
-        let kubeconfig = server.kubeconfig();
-        Self { mode: Mode::Alone, server, client, stranger, kubeconfig, _turn: None, folder }
+        let again = Again { number: 0, flags: flags.iter().map(|flag| (*flag).to_owned()).collect() };
+        let (kubeconfig, host_log) = (server.kubeconfig(), (folder.path().join(AUDIT_LOG), 0));
+        Self { mode: Mode::Alone, server, client, stranger, kubeconfig, _turn: None, folder, again, host_log }
+    }
+
+    /// Kills the server, and starts it again with what it has stored.
+    pub(crate) async fn restart(&mut self) {
+        self.server.signal(rustix::process::Signal::KILL);
+        while self.server.is_alive() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        let flags: Vec<&str> = self.again.flags.iter().map(String::as_str).collect();
+        match self.mode {
+            Mode::Alone => {
+                self.server = Server::start(self.folder.path(), &flags).await;
+                self.client = Endpoint::of(&self.server).connect().await.unwrap();
+            }
+            Mode::Behind => {
+                self.server = behind::shared().await.serve(self.folder.path(), self.again.number, &flags).await;
+            }
+        }
+    }
+
+    /// What the host, which is the server itself or the cluster, was asked in this test so far.
+    pub(crate) fn asked_of_host(&self) -> Vec<Value> {
+        let (log, earlier) = &self.host_log;
+        let text = std::fs::read_to_string(log).unwrap_or_default();
+        text.lines().skip(*earlier).filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// An empty server behind a cluster, which all tests share: one has it at a time.
@@ -80,11 +120,16 @@ impl Site {
     pub(crate) async fn behind_with(flags: &[&str]) -> Self {
         let (turn, cluster) = behind::cluster().await;
         let folder = folder();
-        let server = cluster.serve(folder.path(), flags).await;
+        let number = cluster.next();
+        let log = cluster.host_log();
+        let earlier = std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+        let server = cluster.serve(folder.path(), number, flags).await;
         let client = cluster.administrator().connect().await.unwrap();
-        let stranger = cluster.stranger();
-        let kubeconfig = cluster.kubeconfig().to_owned();
-        let site = Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: Some(turn), folder };
+        let (stranger, kubeconfig) = (cluster.stranger(), cluster.kubeconfig().to_owned());
+        let again = Again { number, flags: flags.iter().map(|flag| (*flag).to_owned()).collect() };
+        let (host_log, turn) = ((log, earlier), Some(turn));
+        let site =
+            Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: turn, folder, again, host_log };
         site.forget_owners().await;
         // Whoever runs controllers takes back what was given by organizations that this server has never heard of.
         let derived = format!("{RBAC}/rolebindings?labelSelector=bailiwick.dev/derived-from");
@@ -99,25 +144,22 @@ impl Site {
     /// Two servers behind a cluster, over one etcd. One is reached through the cluster, the other past it.
     pub(crate) async fn replicas_behind() -> [Self; 2] {
         let first = Self::behind().await;
-        let (cluster, folder) = (behind::shared(), folder());
+        let (cluster, folder) = (behind::shared().await, folder());
         let server = cluster.serve_beside(folder.path()).await;
         let client = cluster.past(&server).connect().await.unwrap();
         let stranger = cluster.stranger();
         let kubeconfig = cluster.kubeconfig().to_owned();
-        let second = Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: None, folder };
+        let again = Again { number: 0, flags: Vec::new() };
+        let host_log = (cluster.host_log(), 0);
+        let second =
+            Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: None, folder, again, host_log };
         [first, second]
     }
 
     /// Two servers that stand alone, over one etcd.
     pub(crate) async fn replicas(etcd: &bailiwick_test_host::Etcd) -> [Self; 2] {
         let servers = format!("--etcd-servers={}", etcd.endpoints().join(","));
-        let start = async |folder: TempDir| {
-            let server = Server::start(folder.path(), &[&servers]).await;
-            let (endpoint, stranger) = (Endpoint::of(&server), Endpoint::of_stranger(&server));
-            let client = endpoint.connect().await.unwrap();
-            let kubeconfig = server.kubeconfig();
-            Self { mode: Mode::Alone, server, client, stranger, kubeconfig, _turn: None, folder }
-        };
+        let start = async |folder: TempDir| Self::alone_in(folder, &[&servers]).await;
         let (first, second) = (start(folder()).await, folder());
         // They are one, so they have one authority.
         let pki = second.path().join("bailiwick-data/pki");

@@ -1,14 +1,15 @@
 //! Lets go of what is to stay when its claim goes: as the claim's account, and only of what the claim made.
 
-use bailiwick_api::{CreatedResource, ResourceCatalogClaim, ServiceAccountRef};
+use bailiwick_api::{CreatedResource, DeletionPolicy, ResourceCatalogClaim, ServiceAccountRef};
 use kube::api::{Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::{Api, Client, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::due;
 use super::index::State;
 use super::{FIELD_MANAGER, due::Obstacle};
+use crate::disown::disown;
 use crate::host::Clients;
 use crate::host_kinds::HostKinds;
 
@@ -17,10 +18,22 @@ use crate::host_kinds::HostKinds;
 pub(super) enum NotLetGo {
     #[error("{}", .0.message)]
     Blocked(Obstacle),
-    #[error("{kind} \"{name}\" could not be let go")]
+    #[error("{kind} \"{name}\": {source}")]
     Resource { kind: String, name: String, source: Box<kube::Error> },
     #[error("the finalizer could not be removed")]
     Finalizer(#[source] Box<kube::Error>),
+}
+
+// === impl NotLetGo ===
+
+impl NotLetGo {
+    /// Why, as one word for programs.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Blocked(obstacle) => obstacle.reason,
+            Self::Resource { .. } | Self::Finalizer(_) => "NotLetGo",
+        }
+    }
 }
 
 /// Lets go of what a claim made that is going, if that is to stay.
@@ -31,7 +44,8 @@ pub(super) async fn let_go(clients: &Clients, state: &State) -> Result<(), NotLe
         return Ok(());
     }
     let created = claim.status.as_ref().map(|status| status.created_resources.as_slice()).unwrap_or_default();
-    if !created.is_empty() {
+    // Whoever has changed their mind meanwhile lets it go with the claim.
+    if !created.is_empty() && claim.spec.deletion_policy == Some(DeletionPolicy::Orphan) {
         let account = due::account(state).map_err(NotLetGo::Blocked)?;
         let (kinds, client) = (HostKinds::new(clients.host.clone()), clients.act_as.client(&account));
         for resource in created {
@@ -67,16 +81,6 @@ async fn release(
 ) -> kube::Result<()> {
     let Some(kind) = kinds.find(&created.api_version, &created.kind).await? else { return Ok(()) };
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), account.namespace(), &kind.resource);
-    let there = api.get_opt(&created.name).await?;
-    let Some(there) = there.filter(|there| there.uid().as_ref() == Some(&created.uid)) else { return Ok(()) };
-    let owners = there.metadata.owner_references.clone().unwrap_or_default();
-    let others: Vec<_> = owners.iter().filter(|owner| Some(&owner.uid) != claim.metadata.uid.as_ref()).collect();
-    if others.len() == owners.len() {
-        return Ok(());
-    }
-    let others = if others.is_empty() { Value::Null } else { json!(others) };
-    let metadata =
-        json!({ "uid": created.uid, "resourceVersion": there.resource_version(), "ownerReferences": others });
-    let params = PatchParams { field_manager: Some(claim.field_manager()), ..PatchParams::default() };
-    api.patch(&created.name, &params, &Patch::Merge(json!({ "metadata": metadata }))).await.map(|_| ())
+    let owner = claim.metadata.uid.as_deref().unwrap_or_default();
+    disown(&api, (&created.name, &created.uid), owner, &claim.field_manager()).await
 }

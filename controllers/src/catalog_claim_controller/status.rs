@@ -12,6 +12,7 @@ use serde_json::json;
 use super::FIELD_MANAGER;
 use super::copies::Realized;
 use super::due::{Due, Obstacle};
+use super::orphans::NotLetGo;
 use crate::announce::Announcer;
 use crate::conditions::{self, Verdict};
 use crate::status::{StatusError, listed, write};
@@ -61,6 +62,17 @@ impl Reporter<'_> {
         };
         self.say(&mut status, condition, ConditionStatus::False, reason, message);
         self.announce(&status, condition).await;
+        self.write(status).await
+    }
+
+    /// Says why it stays, though it is to go. Whoever deletes a claim names no account, so the one that was named counts.
+    pub(super) async fn stays(self, why: &NotLetGo) -> Result<(), StatusError> {
+        let mut status = self.claim.status.clone().unwrap_or_default();
+        let message = format!(
+            "what the claim made is to stay, but cannot be let go: {why}. With spec.deletionPolicy Delete it goes with the claim"
+        );
+        self.say(&mut status, ResourceCatalogClaim::READY, ConditionStatus::False, why.reason(), &message);
+        self.announce(&status, ResourceCatalogClaim::READY).await;
         self.write(status).await
     }
 

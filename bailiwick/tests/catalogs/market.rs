@@ -1,118 +1,117 @@
 //! A server with a project that publishes and two that claim, and the people who work in them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderValue, Method};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use crate::client::{Answer, Client, Endpoint, JSON, MERGE_PATCH, request};
 use crate::objects::{API, RBAC, bound, catalog, config_map, role, secret, uses};
-use crate::process::{Server, folder};
+use crate::process::PATIENCE;
+use crate::site::{Mode, Person, Site, eventually};
 
-/// By then something has happened that was to happen.
-const SOON: Duration = Duration::from_secs(30);
+/// For how long a server behind a cluster may remember what the cluster has answered about rights, and a little more.
+const A_MOMENT: Duration = Duration::from_millis(1300);
 
-/// What of each request is written down.
-const AUDIT_POLICY: &str =
-    "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n";
+/// The namespaces.
+pub(crate) const NAMESPACES: [&str; 3] = ["shop", "a", "b"];
 
 /// A server.
-pub(crate) struct Site {
-    server: Server,
-    client: Client,
-    folder: TempDir,
+pub(crate) struct Market {
+    pub(crate) site: Site,
 }
 
-/// Someone who asks.
-#[derive(Clone)]
-pub(crate) struct Person {
-    client: Client,
-    /// Whom to act as; the administrator of the server if there is none.
-    name: Option<String>,
-}
+// === impl Market ===
 
-// === impl Site ===
-
-impl Site {
+impl Market {
     /// One in which pat administers `shop`, with a Secret and a ConfigMap that the account `publisher` may read; ada administers
     /// `a`, where eddie edits; bea administers `b`. In `a` and `b` the account `maker` edits. The catalog gold is there, in
     /// which pat may publish, and from which ada and eddie may claim in `a`.
-    pub(crate) async fn open() -> Self {
-        Self::open_with(&[]).await
-    }
-
-    /// The same, of a server with these flags.
-    pub(crate) async fn open_with(flags: &[&str]) -> Self {
-        let site = Self::start(flags).await;
-        let root = site.root();
+    pub(crate) async fn open(site: Site) -> Self {
+        let market = Self { site };
+        let root = market.root();
+        eventually("catalogs are served", async || root.get(&format!("{API}/resourcecatalogs")).await.code == 200)
+            .await;
         for (namespace, people) in [
             ("shop", &[("pat", "admin")][..]),
             ("a", &[("ada", "admin"), ("eddie", "edit")]),
             ("b", &[("bea", "admin")]),
         ] {
-            let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-            root.post("/api/v1/namespaces", &made).await.expect(201);
+            market.make_namespace(namespace).await;
             for (name, role) in people {
-                site.bind(namespace, name, &format!("ClusterRole/{role}"), &format!("User/{name}")).await;
+                market.bind_at_last(namespace, name, &format!("ClusterRole/{role}"), &format!("User/{name}")).await;
             }
         }
-        site.make("shop", "secrets", &secret("creds", json!({ "password": "hunter2" }))).await;
-        site.make("shop", "configmaps", &config_map("settings", json!({ "colour": "blue" }))).await;
-        site.account("shop", "publisher").await;
+        market.make("shop", "secrets", &secret("creds", json!({ "password": "hunter2" }))).await;
+        market.make("shop", "configmaps", &config_map("settings", json!({ "colour": "blue" }))).await;
+        market.account("shop", "publisher").await;
         let reads =
             json!({ "apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get", "list", "watch"] });
-        site.grant("shop", "publisher", reads, "ServiceAccount/publisher").await;
+        market.grant_at_last("shop", "publisher", reads, "ServiceAccount/publisher").await;
         for namespace in ["a", "b"] {
-            site.account(namespace, "maker").await;
-            site.bind(namespace, "maker", "ClusterRole/edit", "ServiceAccount/maker").await;
+            market.account(namespace, "maker").await;
+            market.bind_at_last(namespace, "maker", "ClusterRole/edit", "ServiceAccount/maker").await;
         }
         let gold = catalog("gold", json!({ "selector": { "tier": "gold" } }));
         root.post(&format!("{API}/resourcecatalogs"), &gold).await.expect(201);
-        site.grant("shop", "publish-gold", uses("publish", "gold"), "User/pat").await;
-        site.grant("a", "claim-gold", uses("claim", "gold"), "User/ada").await;
-        site.bind("a", "eddie-claims", "Role/claim-gold", "User/eddie").await;
-        site
+        market.grant_at_last("shop", "publish-gold", uses("publish", "gold"), "User/pat").await;
+        market.grant_at_last("a", "claim-gold", uses("claim", "gold"), "User/ada").await;
+        market.bind_at_last("a", "eddie-claims", "Role/claim-gold", "User/eddie").await;
+        market.a_moment().await;
+        market
     }
 
-    async fn start(flags: &[&str]) -> Self {
-        let folder = folder();
-        std::fs::write(folder.path().join("policy.yaml"), AUDIT_POLICY).unwrap();
-        let server = Server::start(folder.path(), flags).await;
-        let client = Endpoint::of(&server).connect().await.unwrap();
-        Self { server, client, folder }
+    /// A namespace in which, behind a cluster, accounts may be acted as, and nothing is left of earlier tests.
+    async fn make_namespace(&self, name: &str) {
+        let root = self.root();
+        let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        let answer = root.post("/api/v1/namespaces", &made).await;
+        if self.site.mode == Mode::Alone {
+            answer.expect(201);
+            return;
+        }
+        if answer.code == 409 {
+            let unlabelled = json!({ "metadata": { "labels": { "open": null, "trusted": null } } });
+            root.merge(&format!("/api/v1/namespaces/{name}"), &unlabelled).await.expect(200);
+            for (api, plural) in [
+                (RBAC, "rolebindings"),
+                (RBAC, "roles"),
+                ("/api/v1", "configmaps"),
+                ("/api/v1", "resourcequotas"),
+                ("/api/v1", "secrets"),
+                ("/api/v1", "serviceaccounts"),
+                ("/apis/events.k8s.io/v1", "events"),
+            ] {
+                root.delete(&format!("{api}/namespaces/{name}/{plural}")).await.expect(200);
+            }
+        }
+        let mut acting = bound("bailiwick-acts", name, "ClusterRole/bailiwick:act-as", "ServiceAccount/bailiwick");
+        acting["subjects"][0]["namespace"] = json!("bailiwick-system");
+        root.post(&format!("{RBAC}/namespaces/{name}/rolebindings"), &acting).await.expect(201);
     }
 
-    /// The same one, killed and started again.
-    pub(crate) async fn restart(self) -> Self {
-        let Self { server, folder, .. } = self;
-        server.signal(rustix::process::Signal::KILL);
-        server.end().await;
-        let server = Server::start(folder.path(), &[]).await;
-        let client = Endpoint::of(&server).connect().await.unwrap();
-        Self { server, client, folder }
+    /// Waits until everyone knows of rights that were given or taken.
+    async fn a_moment(&self) {
+        if self.site.mode == Mode::Behind {
+            sleep(A_MOMENT).await;
+        }
     }
 
-    /// What the server has written to `audit.log` so far.
-    pub(crate) fn audit_log(&self) -> Vec<Value> {
-        let log = std::fs::read_to_string(self.folder.path().join("audit.log")).unwrap();
-        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
-    pub(crate) fn server(&self) -> &Server {
-        &self.server
-    }
-
-    /// The administrator of the server.
+    /// The administrator of the server, or of the cluster.
     pub(crate) fn root(&self) -> Person {
-        Person { client: self.client.clone(), name: None }
+        self.site.root()
     }
 
     /// A user.
     pub(crate) fn user(&self, name: &str) -> Person {
-        Person { client: self.client.clone(), name: Some(name.to_owned()) }
+        self.site.user(name)
+    }
+
+    /// Kills the server, and starts it again.
+    pub(crate) async fn restart(&mut self) {
+        self.site.restart().await;
+        let root = self.root();
+        eventually("catalogs are served", async || root.get(&format!("{API}/resourcecatalogs")).await.code == 200)
+            .await;
     }
 
     /// Makes an object of Kubernetes' core group.
@@ -126,18 +125,30 @@ impl Site {
     }
 
     pub(crate) async fn bind(&self, namespace: &str, name: &str, role: &str, subject: &str) {
+        self.bind_at_last(namespace, name, role, subject).await;
+        self.a_moment().await;
+    }
+
+    /// The same, which may count a moment later.
+    async fn bind_at_last(&self, namespace: &str, name: &str, role: &str, subject: &str) {
         let path = format!("{RBAC}/namespaces/{namespace}/rolebindings");
         self.root().post(&path, &bound(name, namespace, role, subject)).await.expect(201);
     }
 
     /// Gives a right to someone in a namespace.
     pub(crate) async fn grant(&self, namespace: &str, name: &str, rule: Value, subject: &str) {
+        self.grant_at_last(namespace, name, rule, subject).await;
+        self.a_moment().await;
+    }
+
+    async fn grant_at_last(&self, namespace: &str, name: &str, rule: Value, subject: &str) {
         self.root().post(&format!("{RBAC}/namespaces/{namespace}/roles"), &role(name, rule)).await.expect(201);
-        self.bind(namespace, name, &format!("Role/{name}"), subject).await;
+        self.bind_at_last(namespace, name, &format!("Role/{name}"), subject).await;
     }
 
     pub(crate) async fn revoke(&self, namespace: &str, name: &str) {
         self.root().delete(&format!("{RBAC}/namespaces/{namespace}/rolebindings/{name}")).await.expect(200);
+        self.a_moment().await;
     }
 
     /// Publishes an entry as pat, and waits until it is in the catalog gold as it is.
@@ -176,11 +187,11 @@ impl Site {
         let (began, root) = (Instant::now(), self.root());
         loop {
             let answer = root.get(path).await;
-            let found = answer.json();
+            let found = if answer.code == 200 { answer.json() } else { Value::Null };
             if answer.code == 200 && is_it(&found) {
                 return found;
             }
-            assert!(began.elapsed() < SOON, "{path} is not so: {found}");
+            assert!(began.elapsed() < PATIENCE, "{path} is not so: {found}");
             sleep(Duration::from_millis(20)).await;
         }
     }
@@ -189,44 +200,9 @@ impl Site {
     pub(crate) async fn until_gone(&self, path: &str) {
         let (began, root) = (Instant::now(), self.root());
         while root.get(path).await.code != 404 {
-            assert!(began.elapsed() < SOON, "{path} is still there");
+            assert!(began.elapsed() < PATIENCE, "{path} is still there");
             sleep(Duration::from_millis(20)).await;
         }
-    }
-}
-
-// === impl Person ===
-
-impl Person {
-    pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.send(Method::GET, path, "", None).await
-    }
-
-    pub(crate) async fn post(&self, path: &str, object: &Value) -> Answer {
-        self.send(Method::POST, path, JSON, Some(object)).await
-    }
-
-    pub(crate) async fn put(&self, path: &str, object: &Value) -> Answer {
-        self.send(Method::PUT, path, JSON, Some(object)).await
-    }
-
-    pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Answer {
-        self.send(Method::PATCH, path, MERGE_PATCH, Some(patch)).await
-    }
-
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
-        self.send(Method::DELETE, path, "", None).await
-    }
-
-    pub(crate) async fn send(&self, method: Method, path: &str, content_type: &str, body: Option<&Value>) -> Answer {
-        let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
-        let mut request = request(method, path, content_type, body);
-        if let Some(name) = &self.name {
-            let headers = request.headers_mut();
-            headers.insert("impersonate-user", HeaderValue::from_str(name).unwrap());
-            headers.append("impersonate-group", HeaderValue::from_static("system:authenticated"));
-        }
-        self.client.send(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 }
 
