@@ -171,7 +171,7 @@ async fn seed(estate: &Estate) {
 
     make_cloud(estate, "database.gcp.crossplane.io", &[("CloudSQLInstance", "cloudsqlinstances", "v1beta1")]).await;
     make_cloud(
-        &estate,
+        estate,
         "database.gcp.crossplane.io",
         &[("CloudSQLInstanceClass", "cloudsqlinstanceclasses", "v1beta1")],
     )
