@@ -81,6 +81,9 @@ pub struct BundleResource {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"), length(max = 200))]
     pub depends_on: Vec<String>,
+    /// What becomes of the object when it is not wanted any more: Delete, Orphan, Retain or Protect. Absent means Delete.
+    #[serde(default, skip_serializing_if = "Lifecycle::is_default")]
+    pub lifecycle: Lifecycle,
     /// Whether values that come from Secrets may be used in fields of this object in which others than Secrets' readers see
     /// them. Without it, such a value may only become data of a Secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -88,6 +91,20 @@ pub struct BundleResource {
     /// The object: apiVersion, kind, metadata.name and whatever else it has. It is always in the Bundle's own namespace.
     #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
     pub spec: Value,
+}
+
+/// What becomes of an object when it is taken out of its Bundle, and when the Bundle goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Lifecycle {
+    /// It is deleted.
+    #[default]
+    Delete,
+    /// It stays, and is nobody's from then on.
+    Orphan,
+    /// It is deleted when it is taken out of the Bundle, and stays when the Bundle goes.
+    Retain,
+    /// It stays, and so does all that it needs: the Bundle does not go before this has been changed.
+    Protect,
 }
 
 /// BundleStatus is what became of a Bundle.
@@ -186,6 +203,9 @@ pub struct InventoryItem {
     /// The resources that it depended on. They are deleted after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
+    /// What becomes of it when it is not wanted any more.
+    #[serde(skip_serializing_if = "Lifecycle::is_default")]
+    pub lifecycle: Lifecycle,
 }
 
 /// OutputInUse is a Secret or ConfigMap that a resource has put out.
@@ -196,6 +216,14 @@ pub struct OutputInUse {
     pub resource: String,
     /// The name of the Secret or ConfigMap.
     pub name: String,
+}
+
+// === impl Lifecycle ===
+
+impl Lifecycle {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 // === impl Bundle ===

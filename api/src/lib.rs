@@ -31,8 +31,8 @@ mod service_account;
 mod well_known;
 
 pub use bundle::{
-    Bundle, BundleObject, BundleResource, BundleResourceStatus, BundleSpec, BundleStatus, InventoryItem, OutputInUse,
-    Phase,
+    Bundle, BundleObject, BundleResource, BundleResourceStatus, BundleSpec, BundleStatus, InventoryItem, Lifecycle,
+    OutputInUse, Phase,
 };
 pub use condition::{Condition, ConditionStatus, put_condition};
 pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};

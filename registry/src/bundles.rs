@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bailiwick_api::bundle::Plan;
 use bailiwick_api::{Bundle, BundleSpec};
-use bailiwick_machinery::Object;
+use bailiwick_machinery::{GroupVersionKind, Object};
 use bailiwick_storage::Txn;
 use k8s_openapi::Resource as _;
 use serde::Deserialize;
@@ -24,6 +24,9 @@ use crate::served_kind::ServedKind;
 
 mod fit;
 mod rights;
+
+/// The finalizer of what the garbage collector deletes after all that it owns.
+const FOREGROUND: &str = "foregroundDeletion";
 
 /// Holds everyone to the rules of Bundles.
 pub struct BundleRules {
@@ -45,9 +48,6 @@ impl Admission for BundleRules {
         object: &mut Object,
         old: Option<&Object>,
     ) -> Result<()> {
-        let is_bundle = |stored: &bailiwick_machinery::GroupVersionKind| {
-            (&*stored.group, &*stored.kind) == (Bundle::GROUP, Bundle::KIND)
-        };
         if !kind.kind().stored_gvk().as_ref().is_some_and(is_bundle) {
             return Ok(());
         }
@@ -81,8 +81,17 @@ impl Admission for BundleRules {
         Ok(())
     }
 
-    async fn admit(&self, _: &Ctx<'_>, _: &Registry, _: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        Ok(txn)
+    async fn admit(&self, ctx: &Ctx<'_>, _: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let is_bundle = proposal.kind.kind().stored_gvk().as_ref().is_some_and(is_bundle);
+        let collected = |object: &Object| object.metadata().finalizers().any(|finalizer| finalizer == FOREGROUND);
+        let (Some(old), Some(new)) = (proposal.old, proposal.new) else { return Ok(txn) };
+        if !is_bundle || collected(old) || !collected(new) || !has_lifecycles(new) {
+            return Ok(txn);
+        }
+        let write = RuledWrite { ctx, kind: proposal.kind, namespace: proposal.namespace(), name: proposal.name() };
+        let why = "resources with another lifecycle than Delete would not survive a deletion in the foreground, which the garbage \
+                   collector carries out; delete the Bundle in the background, as kubectl does by default";
+        Err(write.forbidden(why.to_owned(), Vec::new()))
     }
 }
 
@@ -103,6 +112,17 @@ impl BundleRules {
         }
         Ok(kinds)
     }
+}
+
+fn is_bundle(stored: &GroupVersionKind) -> bool {
+    (&*stored.group, &*stored.kind) == (Bundle::GROUP, Bundle::KIND)
+}
+
+/// Whether something of a Bundle is not simply deleted with it: of what it wants, or has.
+fn has_lifecycles(bundle: &Object) -> bool {
+    let of = |pointer: &str| bundle.as_value().pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut all = of("/spec/resources").into_iter().chain(of("/status/inventory"));
+    all.any(|one| one.get("lifecycle").is_some_and(|lifecycle| lifecycle != "Delete"))
 }
 
 /// Keeps a Bundle from going before what it created is gone. There from the beginning, so that nothing is created without it.

@@ -9,7 +9,7 @@ use super::graph::Graph;
 use super::reference::Part;
 use super::secrets::{is_secret, is_secret_kind, may_hold_secrets};
 use super::template::{Template, Use};
-use super::{BundleObject, BundleResource, BundleSpec};
+use super::{BundleObject, BundleResource, BundleSpec, Lifecycle};
 
 /// The most resources of a Bundle.
 pub const MAX_RESOURCES: usize = 200;
@@ -44,6 +44,8 @@ pub struct PlannedResource {
     pub template: Template,
     /// Whether values of Secrets may be seen in it.
     pub allow_secret_values: bool,
+    /// What becomes of the object when it is not wanted any more.
+    pub lifecycle: Lifecycle,
 }
 
 /// Something that is wrong with a Bundle.
@@ -228,6 +230,7 @@ impl Check<'_> {
             kind,
             template,
             allow_secret_values: resource.allow_secret_values,
+            lifecycle: resource.lifecycle,
         })
     }
 

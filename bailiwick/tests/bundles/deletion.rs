@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::shop::{BUNDLES, MAPS, SLEEPERS, Shop, condition, map, part, sleeper};
 
-in_both_modes!(in_the_reverse_order, what_stays, without_an_account_and_with_a_namespace);
+in_both_modes!(in_the_reverse_order, each_by_its_lifecycle, what_stays, without_an_account_and_with_a_namespace);
 
 /// B-SMITH-5, P-4: what depends on something goes before it, by what was written down, even if the kind is gone.
 async fn in_the_reverse_order(shop: Shop) {
@@ -31,6 +31,70 @@ async fn in_the_reverse_order(shop: Shop) {
     shop.root.merge(&format!("{SLEEPERS}/last"), &json!({ "metadata": { "finalizers": null } })).await.expect(200);
     shop.gone(&format!("{BUNDLES}/ordered")).await;
     assert_eq!(shop.root.get(&format!("{MAPS}/first")).await.code, 404);
+}
+
+/// B-SMITH-5: what is taken out, or whose Bundle goes, goes or stays as its lifecycle says, whatever else is said.
+async fn each_by_its_lifecycle(shop: Shop) {
+    let with = |name: &str, lifecycle: &str, before: &[&str]| {
+        let mut part = part(before, map(name, json!({})));
+        part["lifecycle"] = json!(lifecycle);
+        part
+    };
+    let is_free = async |name: &str| {
+        let left = shop.root.get(&format!("{MAPS}/{name}")).await.expect(200);
+        assert_eq!(left["metadata"]["ownerReferences"], json!(null), "{left}");
+    };
+    let all = json!([
+        with("needed", "Delete", &[]),
+        with("dear", "Protect", &["needed"]),
+        with("goes", "Delete", &["dear"]),
+        with("retained", "Retain", &[]),
+        with("orphaned", "Orphan", &[]),
+    ]);
+    shop.write("lived", all.clone()).await;
+    shop.ready("lived").await;
+    // Taken out: what is protected stays, and what it depends on.
+    shop.change("lived", json!([])).await;
+    let at = format!("{BUNDLES}/lived");
+    let told = shop.until(&at, |bundle| condition(bundle, "PruningComplete")["reason"] == "Protected").await;
+    let message = condition(&told, "PruningComplete")["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("ConfigMap \"dear\" is protected") && message.contains("lifecycle"), "{message}");
+    for name in ["goes", "retained"] {
+        shop.gone(&format!("{MAPS}/{name}")).await;
+    }
+    shop.root.get(&format!("{MAPS}/dear")).await.expect(200);
+    shop.root.get(&format!("{MAPS}/needed")).await.expect(200);
+    is_free("orphaned").await;
+    shop.root.delete(&format!("{MAPS}/orphaned")).await.expect(200);
+    // Back again, and the Bundle is to go: nothing goes while something is protected.
+    shop.change("lived", all).await;
+    shop.ready("lived").await;
+    let foreground = format!("{at}?propagationPolicy=Foreground");
+    let refused = shop.root.delete(&foreground).await.expect(403);
+    assert!(refused["message"].as_str().unwrap().contains("in the foreground"), "{refused}");
+    shop.root.delete(&at).await.expect(200);
+    let told = shop.until(&at, |bundle| condition(bundle, "Ready")["reason"] == "Protected").await;
+    assert!(condition(&told, "Ready")["message"].as_str().unwrap().contains("nothing is deleted"), "{told:#}");
+    for name in ["needed", "dear", "goes", "retained", "orphaned"] {
+        shop.root.get(&format!("{MAPS}/{name}")).await.expect(200);
+    }
+    let released = json!([
+        with("needed", "Delete", &[]),
+        with("dear", "Retain", &["needed"]),
+        with("goes", "Delete", &["dear"]),
+        with("retained", "Retain", &[]),
+        with("orphaned", "Orphan", &[]),
+    ]);
+    shop.change("lived", released).await;
+    shop.gone(&at).await;
+    for name in ["needed", "goes"] {
+        assert_eq!(shop.root.get(&format!("{MAPS}/{name}")).await.code, 404, "{name}");
+    }
+    for name in ["dear", "retained", "orphaned"] {
+        is_free(name).await;
+    }
+    let wrong = crate::shop::bundle("wrong", json!([with("x", "Sometimes", &[])]));
+    shop.root.post(BUNDLES, &wrong).await.expect(422);
 }
 
 /// P-10, B-09, and what people ask for: what is somebody else's by now stays, and so does all of it if it is to be orphaned.

@@ -4,7 +4,12 @@ use serde_json::json;
 
 use crate::shop::{BUNDLES, MAPS, Shop, map, part};
 
-in_both_modes!(by_a_field_of_the_object, by_an_object_that_it_owns, by_rules_and_by_conventions);
+in_both_modes!(
+    by_a_field_of_the_object,
+    by_an_object_that_it_owns,
+    by_rules_and_by_conventions,
+    slow_failing_and_flapping_dependencies,
+);
 
 const CLAIMS: &str = "/apis/claims.example.dev/v1/namespaces/shop/claims";
 const BINDINGS: &str = "/apis/claims.example.dev/v1/namespaces/shop/bindings";
@@ -130,4 +135,58 @@ async fn by_rules_and_by_conventions(shop: Shop) {
     shop.root.delete(&format!("{rules}/rule")).await.expect(200);
     let told = shop.says("ruled", "f", "InProgress", "NotReady").await;
     assert!(told["message"].as_str().unwrap().contains("Ready is not True"), "{told}");
+}
+
+/// A dependency that takes its time is waited for, one that fails says so and can recover, and one that comes and goes makes
+/// nothing twice: what was made stays as it is while the dependency is not ready, and follows when it is.
+async fn slow_failing_and_flapping_dependencies(shop: Shop) {
+    let rule = json!({
+        "apiVersion": "bundle.bailiwick.dev/v1alpha1", "kind": "ReadinessRule", "metadata": { "name": "engines" },
+        "spec": { "selector": { "group": "moody.example.dev", "kind": "Engine" }, "condition": "Running" },
+    });
+    shop.define("moody.example.dev", "Engine", json!({})).await;
+    shop.root.post("/apis/bundle.bailiwick.dev/v1alpha1/readinessrules", &rule).await.expect(201);
+    let engine =
+        json!({ "apiVersion": "moody.example.dev/v1", "kind": "Engine", "metadata": { "name": "e" }, "spec": {} });
+    let resources = json!([
+        part(&[], engine),
+        part(&["e"], map("after", json!({ "speed": "$(e.status.speed)" }))),
+        part(&[], map("beside", json!({})))
+    ]);
+    shop.write("moody", resources).await;
+    let path = "/apis/moody.example.dev/v1/namespaces/shop/engines/e";
+    let says = async |running: &str, speed: &str| {
+        let condition = json!([{
+            "type": "Running", "status": running, "reason": "Told", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]);
+        shop.set_status(path, json!({ "conditions": condition, "speed": speed })).await;
+    };
+    // Slow: it has begun, others are made, and who waits says for what and since when.
+    shop.says("moody", "beside", "Ready", "Ready").await;
+    says("Unknown", "1").await;
+    let slow = shop.says("moody", "after", "Blocked", "DependencyNotReady").await;
+    assert!(slow["message"].as_str().unwrap().contains("\"e\"") && slow["since"].is_string(), "{slow}");
+    assert_eq!(shop.root.get(&format!("{MAPS}/after")).await.code, 404);
+    // Failing, and better again.
+    says("False", "1").await;
+    shop.says("moody", "e", "InProgress", "NotReady").await;
+    assert_eq!(shop.root.get(&format!("{MAPS}/after")).await.code, 404);
+    says("True", "1").await;
+    let ready = shop.ready("moody").await;
+    assert_eq!(ready["status"]["ready"], "3/3");
+    let made = shop.root.get(&format!("{MAPS}/after")).await.expect(200);
+    // Flapping: while it is away nothing is taken away or changed; when it is back, what it says counts.
+    for round in 2..8 {
+        says("False", &round.to_string()).await;
+        if round % 2 == 0 {
+            shop.says("moody", "after", "Blocked", "DependencyNotReady").await;
+            let speed = (round - 1).to_string();
+            assert_eq!(shop.root.get(&format!("{MAPS}/after")).await.expect(200)["data"]["speed"], json!(speed));
+        }
+        says("True", &round.to_string()).await;
+        shop.until(&format!("{MAPS}/after"), |after| after["data"]["speed"] == json!(round.to_string())).await;
+    }
+    shop.ready("moody").await;
+    let after = shop.root.get(&format!("{MAPS}/after")).await.expect(200);
+    assert_eq!(after["metadata"]["uid"], made["metadata"]["uid"], "it was never made anew");
 }

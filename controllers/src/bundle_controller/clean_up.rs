@@ -1,7 +1,7 @@
 //! Removing what was created: what is not wanted any more, and everything when the Bundle goes. What depends on something goes
-//! before it, and nothing goes that is not known by its UID to be the Bundle's.
+//! before it, and nothing goes that is not known by its UID to be the Bundle's. What is to stay is let go of instead.
 
-use bailiwick_api::InventoryItem;
+use bailiwick_api::{InventoryItem, Lifecycle};
 use futures::future::join_all;
 
 use super::hands::Trouble;
@@ -16,8 +16,21 @@ pub(super) struct Left {
     pub(super) items: Vec<InventoryItem>,
     /// What was removed.
     pub(super) gone: Vec<InventoryItem>,
+    /// What stays, and is the Bundle's no more.
+    pub(super) let_go: Vec<InventoryItem>,
+    /// What may not go, and stays the Bundle's.
+    pub(super) protected: Vec<InventoryItem>,
     /// What could not be removed.
     pub(super) troubles: Vec<Trouble>,
+}
+
+/// Why objects are not wanted any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// They were taken out of the Bundle.
+    TakenOut,
+    /// The Bundle goes.
+    BundleGoes,
 }
 
 /// What became of one object.
@@ -26,28 +39,64 @@ enum Fate {
     Gone,
     /// It is going.
     Going,
+    /// It stays, and is not the Bundle's any more.
+    LetGo,
+    /// It may not go.
+    Protected,
     /// It could not be removed.
     Stays(Trouble),
+}
+
+// === impl Left ===
+
+impl Left {
+    /// Whether this is nothing of the Bundle's any more.
+    pub(super) fn is_over(&self, item: &InventoryItem) -> bool {
+        self.gone.contains(item) || self.let_go.contains(item)
+    }
+
+    /// Why something is still there: that it is protected, or what could not be done about it.
+    pub(super) fn why(&self) -> String {
+        let protected = self.protected.iter().map(|item| {
+            format!(
+                "{} is protected; give \"{}\" another lifecycle in the Bundle to let it go",
+                item.object, item.resource
+            )
+        });
+        let troubles = self.troubles.iter().map(ToString::to_string);
+        let told = protected.chain(troubles).collect::<Vec<_>>().join("; ");
+        if told.is_empty() { told } else { format!(": {told}") }
+    }
+
+    fn ended(&self) -> usize {
+        self.gone.len() + self.let_go.len()
+    }
 }
 
 // === impl Site ===
 
 impl Site<'_> {
-    /// Removes these, each after those that depend on it. `others` are in the Bundle and stay.
-    pub(super) async fn remove(&self, mut items: Vec<InventoryItem>) -> Left {
+    /// Removes these, each after those that depend on it, or lets them go.
+    pub(super) async fn remove(&self, mut items: Vec<InventoryItem>, occasion: Occasion) -> Left {
         let mut left = Left::default();
         loop {
             let is_free = |item: &InventoryItem| {
                 !items.iter().any(|other| other.resource != item.resource && other.depends_on.contains(&item.resource))
             };
             let (free, bound): (Vec<_>, Vec<_>) = items.iter().cloned().partition(is_free);
-            let fates = join_all(free.iter().map(|item| self.remove_one(item))).await;
+            let fates = join_all(free.iter().map(|item| self.remove_one(item, occasion))).await;
             let mut stay = Vec::new();
-            let before = left.gone.len();
+            left.protected.clear();
+            let before = left.ended();
             for (item, fate) in free.into_iter().zip(fates) {
                 match fate {
                     Fate::Gone => left.gone.push(item),
+                    Fate::LetGo => left.let_go.push(item),
                     Fate::Going => stay.push(item),
+                    Fate::Protected => {
+                        left.protected.push(item.clone());
+                        stay.push(item);
+                    }
                     Fate::Stays(trouble) => {
                         left.troubles.push(trouble);
                         stay.push(item);
@@ -56,18 +105,18 @@ impl Site<'_> {
             }
             items = stay.into_iter().chain(bound).collect();
             // What is going is asked for again when it is gone, not now.
-            if left.gone.len() == before || items.is_empty() || !left.troubles.is_empty() {
+            if left.ended() == before || items.is_empty() || !left.troubles.is_empty() {
                 left.items = items;
                 return left;
             }
         }
     }
 
-    async fn remove_one(&self, item: &InventoryItem) -> Fate {
-        self.try_remove(item).await.unwrap_or_else(Fate::Stays)
+    async fn remove_one(&self, item: &InventoryItem, occasion: Occasion) -> Fate {
+        self.try_remove(item, occasion).await.unwrap_or_else(Fate::Stays)
     }
 
-    async fn try_remove(&self, item: &InventoryItem) -> Result<Fate, Trouble> {
+    async fn try_remove(&self, item: &InventoryItem, occasion: Occasion) -> Result<Fate, Trouble> {
         let object = &item.object;
         let found = self.shared.kinds.find_in_any_version(&object.api_version, &object.kind).await;
         let Some(kind) = found.map_err(|error| Trouble::Again(error.to_string()))? else { return Ok(Fate::Gone) };
@@ -78,6 +127,14 @@ impl Site<'_> {
         let is_ours = controller(&found).is_some_and(|(owner, _)| owner == self.uid());
         if !is_same || !is_ours {
             return Ok(Fate::Gone);
+        }
+        match (item.lifecycle, occasion) {
+            (Lifecycle::Protect, _) => return Ok(Fate::Protected),
+            (Lifecycle::Orphan, _) | (Lifecycle::Retain, Occasion::BundleGoes) => {
+                self.hands.disown(&kind, &object.name, uid, self.uid()).await?;
+                return Ok(Fate::LetGo);
+            }
+            (Lifecycle::Delete, _) | (Lifecycle::Retain, Occasion::TakenOut) => {}
         }
         if !is_going(&found) {
             self.hands.delete(&kind, &object.name, uid).await?;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::FIELD_MANAGER;
 use super::host_kinds::HostKind;
+use crate::disown::disown;
 use crate::host::ActAs;
 
 /// Who acts.
@@ -109,6 +110,11 @@ impl Hands {
             Ok(_) | Err(Trouble::NotFound(_)) => Ok(()),
             Err(trouble) => Err(trouble),
         }
+    }
+
+    /// Takes the Bundle out of the owners of this very object.
+    pub(super) async fn disown(&self, kind: &HostKind, name: &str, uid: &str, owner: &str) -> Result<(), Trouble> {
+        disown(&self.api(kind), (name, uid), owner, FIELD_MANAGER).await.map_err(|error| self.trouble(error))
     }
 
     /// Why the host did not do it, in words for whoever wrote the Bundle.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bailiwick_api::bundle::Plan;
-use bailiwick_api::{Bundle, BundleStatus, ConditionStatus, InventoryItem, ServiceAccountRef};
+use bailiwick_api::{Bundle, BundleStatus, ConditionStatus, InventoryItem, Lifecycle, ServiceAccountRef};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::clean_up::Occasion;
 use super::hands::Hands;
 use super::observed::{Memory, Planned};
 use super::outcome::Retry;
@@ -136,9 +137,8 @@ impl Shared {
             let message = format!("{} wait until all resources are ready", named(&old));
             self.pruning(&mut status, ConditionStatus::False, "WaitingForReady", &message, generation);
         } else {
-            let left = site.remove(old.clone()).await;
-            status.inventory.retain(|item| !left.gone.iter().any(|gone| gone == item));
-            pruned = left.gone;
+            let left = site.remove(old.clone(), Occasion::TakenOut).await;
+            status.inventory.retain(|item| !left.is_over(item));
             if left.items.is_empty() {
                 self.pruning(
                     &mut status,
@@ -148,15 +148,12 @@ impl Shared {
                     generation,
                 );
             } else {
-                let why = left.troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-                let message = format!(
-                    "{} are still there{}",
-                    named(&left.items),
-                    if why.is_empty() { why } else { format!(": {why}") }
-                );
-                self.pruning(&mut status, ConditionStatus::False, "Deleting", &message, generation);
+                let message = format!("{} are still there{}", named(&left.items), left.why());
+                let reason = if left.protected.is_empty() { "Deleting" } else { "Protected" };
+                self.pruning(&mut status, ConditionStatus::False, reason, &message, generation);
                 retry = retry.max(if left.troubles.is_empty() { Retry::OnChange } else { Retry::Soon });
             }
+            pruned = left.gone;
         }
         status.observed_generation = generation;
         self.tell(&written, &status, &outcomes, &pruned);
@@ -218,7 +215,13 @@ impl Shared {
         if finalizers.iter().any(|finalizer| finalizer == "orphan") {
             return Ok(Retry::OnChange);
         }
-        let inventory = bundle.status.as_ref().map(|status| status.inventory.clone()).unwrap_or_default();
+        let mut inventory = bundle.status.as_ref().map(|status| status.inventory.clone()).unwrap_or_default();
+        // What is said of a resource now counts, though nothing else is done for a Bundle that goes.
+        for item in &mut inventory {
+            if let Some(wanted) = bundle.spec.resources.iter().find(|wanted| wanted.name == item.resource) {
+                item.lifecycle = wanted.lifecycle;
+            }
+        }
         // Everything in a namespace that ends goes with it, and who could act for the Bundle as well.
         if inventory.is_empty() || self.is_namespace_ending(&place.namespace).await {
             return self.release(&bundle).await;
@@ -230,22 +233,26 @@ impl Shared {
             }
         };
         let site = self.site(place, &bundle, account);
-        let left = site.remove(inventory).await;
+        let protected = |item: &&InventoryItem| item.lifecycle == Lifecycle::Protect;
+        let mut left = site.remove(inventory.iter().filter(protected).cloned().collect(), Occasion::BundleGoes).await;
+        // As long as something is protected, what it needs or is good for stays as well.
+        if left.items.is_empty() {
+            left = site.remove(inventory, Occasion::BundleGoes).await;
+        }
         self.watches.keep(place, &site.interests.lock().unwrap_or_else(PoisonError::into_inner));
         if left.items.is_empty() {
             return self.release(&bundle).await;
         }
+        let retry = if left.troubles.is_empty() { Retry::OnChange } else { Retry::Soon };
+        if !left.protected.is_empty() {
+            let message = format!("nothing is deleted{}", left.why());
+            return self.say_not_ready(&bundle, "Protected", &message, retry).await;
+        }
         let mut status = bundle.status.clone().unwrap_or_default();
-        status.inventory.retain(|item| !left.gone.iter().any(|gone| gone == item));
+        status.inventory.clone_from(&left.items);
         status.resources.retain(|resource| left.items.iter().any(|item| item.resource == resource.name));
         let written = self.write_status(&bundle, status).await?;
-        let why = left.troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let message = format!(
-            "{} are being deleted{}",
-            named(&left.items),
-            if why.is_empty() { why } else { format!(": {why}") }
-        );
-        let retry = if left.troubles.is_empty() { Retry::OnChange } else { Retry::Soon };
+        let message = format!("{} are being deleted{}", named(&left.items), left.why());
         self.say_not_ready(&written, "Deleting", &message, retry).await
     }
 
@@ -347,6 +354,12 @@ fn plan(bundle: &Bundle, memory: &mut Memory) -> Planned {
             let plan = Arc::new(Plan::of(&bundle.spec, &bundle.namespace().unwrap_or_default()));
             memory.plan = Some((generation, plan.clone()));
             memory.corrections.clear();
+            // Nobody hears any more of what was taken out; should it be taken in again, it is looked at anew.
+            let is_planned = |name: &str| match &*plan {
+                Ok(plan) => plan.resources().iter().any(|resource| resource.name == name),
+                Err(_) => false,
+            };
+            memory.observed.retain(|name, _| is_planned(name));
             plan
         }
     }

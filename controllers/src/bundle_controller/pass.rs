@@ -200,8 +200,13 @@ impl<'p> Pass<'p> {
     }
 
     fn item(&self, place: usize, object: BundleObject) -> InventoryItem {
-        let resource = self.plan.resources().get(place).map(|resource| resource.name.clone()).unwrap_or_default();
-        InventoryItem { resource, object, depends_on: self.plan.dependencies(place).map(str::to_owned).collect() }
+        let planned = self.plan.resources().get(place);
+        InventoryItem {
+            resource: planned.map(|resource| resource.name.clone()).unwrap_or_default(),
+            object,
+            depends_on: self.plan.dependencies(place).map(str::to_owned).collect(),
+            lifecycle: planned.map(|resource| resource.lifecycle).unwrap_or_default(),
+        }
     }
 
     /// The inventory as it is after this: what there was, and what is known of the objects now.
