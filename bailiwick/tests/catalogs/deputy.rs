@@ -57,7 +57,7 @@ struct Path {
     code: u16,
 }
 
-/// The table of paths: D-01, D-03, D-05 to D-08, D-11, D-13 to D-16, each in every way to write, and the invariants after each.
+/// The table of paths: D-01, D-03, D-05 to D-08, D-11, D-13 and D-14, each in every way to write (D-15), and the invariants in the end.
 /// Whichever way is taken, all rules are asked.
 async fn no_way_of_writing_gets_through(site: &mut Market) {
     let allowed =

@@ -10,6 +10,7 @@ use bailiwick_controllers::{ActAs, Clients};
 use http::{Method, Request};
 use kube::Client;
 use tokio::sync::Notify;
+use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
 
 use crate::site::{Site, user};
@@ -93,6 +94,29 @@ impl Site {
         let way = InProcess::new(self.server.clone(), user());
         let left = Arc::new(AtomicUsize::new(writes));
         (Client::new(Brittle { way, left, end, ended: ended.clone() }, "default"), ended)
+    }
+
+    /// A controller that does everything with this client.
+    pub(crate) fn start<R: Future<Output = ()> + Send + 'static>(
+        client: Client,
+        run: impl Fn(Clients) -> R,
+    ) -> AbortOnDropHandle<()> {
+        AbortOnDropHandle::new(tokio::spawn(run(everyone(client))))
+    }
+
+    /// Runs a controller that ends after so many writes. Whether it has come so far before this was so.
+    pub(crate) async fn run_brittle<R: Future<Output = ()> + Send + 'static>(
+        &self,
+        run: impl Fn(Clients) -> R,
+        (writes, end): (usize, End),
+        until: impl Future<Output = ()>,
+    ) -> bool {
+        let (client, ended) = self.brittle(writes, end);
+        let _controller = Self::start(client, run);
+        tokio::select! {
+            () = ended.notified() => true,
+            () = until => false,
+        }
     }
 }
 

@@ -4,33 +4,27 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bailiwick_api::{Bundle, ConditionStatus};
-use bailiwick_controllers::{BundleController, GarbageCollector};
+use bailiwick_controllers::{BundleController, Clients, GarbageCollector};
 use bailiwick_registry::{Clock, SystemClock};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::brittle::{End, everyone};
+use crate::brittle::End;
 use crate::site::{SOON, Site, comes, gone};
+
+async fn controller(clients: Clients) {
+    BundleController::new(clients, || SystemClock.now()).run().await;
+}
 
 // === impl Site ===
 
 impl Site {
-    fn bundle_controller(&self, client: Client) -> AbortOnDropHandle<()> {
-        AbortOnDropHandle::new(tokio::spawn(BundleController::new(everyone(client), || SystemClock.now()).run()))
-    }
-
-    /// Runs a controller that ends after so many writes. Whether it has come so far before this was so.
-    async fn run_brittle(&self, writes: usize, end: End, until: impl Future<Output = ()>) -> bool {
-        let (client, ended) = self.brittle(writes, end);
-        let _controller = self.bundle_controller(client);
-        tokio::select! {
-            () = ended.notified() => true,
-            () = until => false,
-        }
+    fn bundle_controller(&self) -> AbortOnDropHandle<()> {
+        Self::start(self.client.clone(), controller)
     }
 
     fn bundles(&self) -> Api<Bundle> {
@@ -99,9 +93,9 @@ async fn it_converges_from_a_crash_at_every_write() {
         for writes in 0.. {
             let name = format!("made-{writes}-{}", format!("{end:?}").to_lowercase());
             site.chain(&name, &account).await;
-            let ended = site.run_brittle(writes, end, async { drop(site.is_ready(&name).await) }).await;
+            let ended = site.run_brittle(controller, (writes, end), async { drop(site.is_ready(&name).await) }).await;
             {
-                let _whole = site.bundle_controller(site.client.clone());
+                let _whole = site.bundle_controller();
                 let bundle = site.is_ready(&name).await;
                 site.check(&name, &bundle).await;
             }
@@ -121,8 +115,8 @@ impl Site {
     /// Deletes a Bundle whose controller ends after so many writes. Whether it has.
     async fn removed(&self, name: &str, writes: usize, end: End) -> bool {
         self.bundles().delete(name, &DeleteParams::default()).await.unwrap();
-        let ended = self.run_brittle(writes, end, gone(&self.bundles(), name)).await;
-        let _whole = self.bundle_controller(self.client.clone());
+        let ended = self.run_brittle(controller, (writes, end), gone(&self.bundles(), name)).await;
+        let _whole = self.bundle_controller();
         gone(&self.bundles(), name).await;
         let nothing = async {
             while self

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bailiwick_api::{
     CLAIM_DEFINITION_FINALIZER, ConditionStatus, ResourceBindingDefinition, ResourceClaimDefinition, ServiceAccountRef,
 };
-use bailiwick_controllers::{ClaimController, ClaimDefinitionController, GarbageCollector};
+use bailiwick_controllers::{ClaimController, ClaimDefinitionController, Clients, GarbageCollector};
 use bailiwick_registry::{Clock, SystemClock};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
@@ -26,6 +26,11 @@ use crate::site::{SOON, Site, comes, gone};
 const GROUP: &str = "crash.example.org";
 /// Where providers write their Secrets.
 const PROVIDER: &str = "b";
+
+async fn controller(clients: Clients) {
+    let provisioner = ServiceAccountRef::new("bailiwick-system", "provisioner").unwrap();
+    ClaimController::new(clients, provisioner, || SystemClock.now()).run().await;
+}
 
 // === impl Site ===
 
@@ -77,19 +82,7 @@ impl Site {
     }
 
     fn claim_controller(&self, client: Client) -> AbortOnDropHandle<()> {
-        let provisioner = ServiceAccountRef::new("bailiwick-system", "provisioner").unwrap();
-        let controller = ClaimController::new(everyone(client), provisioner, || SystemClock.now());
-        AbortOnDropHandle::new(tokio::spawn(controller.run()))
-    }
-
-    /// Runs a controller that ends after so many writes. Whether it has come so far before this was so.
-    async fn claims_until(&self, writes: usize, end: End, until: impl Future<Output = ()>) -> bool {
-        let (client, ended) = self.brittle(writes, end);
-        let _controller = self.claim_controller(client);
-        tokio::select! {
-            () = ended.notified() => true,
-            () = until => false,
-        }
+        Self::start(client, controller)
     }
 
     fn objects(&self, kind: &str) -> Api<DynamicObject> {
@@ -140,7 +133,7 @@ impl Site {
     async fn claim_removed(&self, name: &str, writes: usize, end: End) -> bool {
         let claims = self.objects("Database");
         claims.delete(name, &DeleteParams::default()).await.unwrap();
-        let ended = self.claims_until(writes, end, gone(&claims, name)).await;
+        let ended = self.run_brittle(controller, (writes, end), gone(&claims, name)).await;
         let _whole = self.claim_controller(self.client.clone());
         gone(&claims, name).await;
         gone(&Api::<Secret>::namespaced(self.client.clone(), "a"), name).await;
@@ -201,7 +194,7 @@ async fn it_converges_from_a_crash_at_every_write() {
         for writes in 0.. {
             let name = format!("db-{writes}-{}", format!("{end:?}").to_lowercase());
             site.post("Database", &name, json!({ "spec": {} })).await;
-            let ended = site.claims_until(writes, end, async { drop(site.bound(&name).await) }).await;
+            let ended = site.run_brittle(controller, (writes, end), async { drop(site.bound(&name).await) }).await;
             {
                 let _whole = site.claim_controller(site.client.clone());
                 let claim = site.bound(&name).await;

@@ -4,6 +4,7 @@
 
 mod brittle;
 mod bundles;
+mod catalog_claims;
 mod claims;
 mod garbage_collector;
 mod in_each_namespace;
