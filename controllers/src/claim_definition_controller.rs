@@ -8,13 +8,13 @@
 mod custom_resource;
 mod status;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bailiwick_api::{CLAIM_DEFINITION_FINALIZER, DERIVED_LABEL, ResourceClaimDefinition, ServiceAccountRef};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams};
+use kube::api::{PartialObjectMeta, Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -45,17 +45,11 @@ struct Shared {
     clients: Clients,
     provisioner: ServiceAccountRef,
     now: fn() -> SystemTime,
-    index: Mutex<Index>,
+    /// As they were seen last. What was made for them is read when it matters: as its type, it takes a hundred times the
+    /// room of its text.
+    definitions: Mutex<BTreeMap<String, Arc<ResourceClaimDefinition>>>,
     queue: Queue<String>,
     first_look: FirstLook,
-}
-
-/// What was seen last.
-#[derive(Default)]
-struct Index {
-    definitions: BTreeMap<String, Arc<ResourceClaimDefinition>>,
-    /// Those that were made here, by name.
-    custom_resources: HashMap<String, Arc<CustomResourceDefinition>>,
 }
 
 /// Why something is tried again.
@@ -85,7 +79,7 @@ impl ClaimDefinitionController {
             clients,
             provisioner,
             now,
-            index: Mutex::default(),
+            definitions: Mutex::default(),
             queue: Queue::new("claim-definition-controller"),
             first_look: FirstLook::at(2),
         });
@@ -111,46 +105,37 @@ impl ClaimDefinitionController {
 // === impl Shared ===
 
 impl Shared {
-    fn index(&self) -> MutexGuard<'_, Index> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    fn definitions(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ResourceClaimDefinition>>> {
+        self.definitions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn see_definitions(&self, changes: Changes<ResourceClaimDefinition>) {
         for (place, object) in changes.objects {
-            let mut index = self.index();
             match object {
-                Some(object) => index.definitions.insert(place.name.clone(), Arc::new(object)),
-                None => index.definitions.remove(&place.name),
+                Some(object) => self.definitions().insert(place.name.clone(), Arc::new(object)),
+                None => self.definitions().remove(&place.name),
             };
-            drop(index);
             self.queue.add(place.name);
         }
         self.first_look.saw(changes.is_complete);
     }
 
-    fn see_custom_resources(&self, changes: Changes<CustomResourceDefinition>) {
-        for (place, object) in changes.objects {
-            let mut index = self.index();
-            match object {
-                Some(object) => index.custom_resources.insert(place.name.clone(), Arc::new(object)),
-                None => index.custom_resources.remove(&place.name),
-            };
+    fn see_custom_resources(&self, changes: Changes<PartialObjectMeta<CustomResourceDefinition>>) {
+        for (place, _) in changes.objects {
             let of =
                 |definition: &&Arc<ResourceClaimDefinition>| definition.spec.custom_resource_definition() == place.name;
-            let concerned: Vec<String> = index.definitions.values().filter(of).map(|found| found.name_any()).collect();
-            drop(index);
+            let concerned: Vec<String> = self.definitions().values().filter(of).map(|found| found.name_any()).collect();
             self.queue.extend(concerned);
         }
         self.first_look.saw(changes.is_complete);
     }
 
     async fn look_at(&self, name: &str) -> Result<(), WorkError> {
-        let Some(definition) = self.index().definitions.get(name).cloned() else { return Ok(()) };
-        let seen = self.index().custom_resources.get(&definition.spec.custom_resource_definition()).cloned();
+        let Some(definition) = self.definitions().get(name).cloned() else { return Ok(()) };
         if definition.metadata.deletion_timestamp.is_some() {
             return self.let_go(&definition).await;
         }
-        let told = match self.keep(&definition, seen.as_deref()).await? {
+        let told = match self.keep(&definition).await? {
             Made::Kept(found) => Told::of(&found),
             Made::NameTaken => Told::name_taken(&definition.spec),
         };
@@ -165,7 +150,7 @@ impl Shared {
         let name = definition.name_any();
         let told = match self.find(definition).await? {
             Found::None | Found::Others => return self.release(definition).await,
-            Found::Going => Told::ending("the CustomResourceDefinition is being removed"),
+            Found::Going(_) => Told::ending("the CustomResourceDefinition is being removed"),
             Found::Ours(found) => match self.claims_left(definition).await {
                 Ok(left) if left.is_empty() => {
                     self.remove(&found).await?;

@@ -18,8 +18,8 @@ use crate::world::World;
 /// The audit log of a server, in its folder.
 pub(crate) const AUDIT_LOG: &str = "audit.log";
 /// What of each request is written down.
-const AUDIT_POLICY: &str =
-    "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}], omitStages: [RequestReceived]}";
+const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}],
+"omitStages": ["RequestReceived"]}"#;
 
 /// The audit log of the cluster.
 const HOST_LOG: &str = "host.log";

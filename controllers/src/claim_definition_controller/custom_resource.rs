@@ -17,7 +17,7 @@ pub(super) enum Found {
     None,
     Ours(Box<CustomResourceDefinition>),
     /// It is about to go.
-    Going,
+    Going(Box<CustomResourceDefinition>),
     /// One that was made for something else.
     Others,
 }
@@ -41,37 +41,25 @@ impl Shared {
         Ok(match self.custom_resources().get_opt(&name).await? {
             None => Found::None,
             Some(found) if !is_of(&found, definition) => Found::Others,
-            Some(found) if found.metadata.deletion_timestamp.is_some() => Found::Going,
+            Some(found) if found.metadata.deletion_timestamp.is_some() => Found::Going(Box::new(found)),
             Some(found) => Found::Ours(Box::new(found)),
         })
     }
 
-    /// Makes it, or brings it to what it is to be. What was seen last is enough to begin with: each write says which state it
-    /// means.
-    pub(super) async fn keep(
-        &self,
-        definition: &ResourceClaimDefinition,
-        seen: Option<&CustomResourceDefinition>,
-    ) -> Result<Made, WorkError> {
+    /// Makes it, or brings it to what it is to be. One that is about to go is left alone; it is made again when it is gone.
+    pub(super) async fn keep(&self, definition: &ResourceClaimDefinition) -> Result<Made, WorkError> {
         let wanted: CustomResourceDefinition = serde_json::from_value(custom_resource_definition(definition))?;
-        let found = match seen {
-            Some(seen) if is_of(seen, definition) => seen.clone(),
-            _ => {
+        let found = match self.find(definition).await? {
+            Found::Ours(found) => found,
+            Found::Going(found) => return Ok(Made::Kept(found)),
+            Found::Others => return Ok(Made::NameTaken),
+            Found::None => {
                 let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-                match self.custom_resources().create(&params, &wanted).await {
-                    Ok(made) => return Ok(Made::Kept(Box::new(made))),
-                    Err(kube::Error::Api(status)) if status.is_already_exists() => match self.find(definition).await? {
-                        Found::Ours(found) => *found,
-                        Found::Others => return Ok(Made::NameTaken),
-                        // It has just gone, or is about to: it is made again when it is seen to be gone.
-                        Found::None | Found::Going => return Err(kube::Error::Api(status).into()),
-                    },
-                    Err(error) => return Err(error.into()),
-                }
+                return Ok(Made::Kept(Box::new(self.custom_resources().create(&params, &wanted).await?)));
             }
         };
         if is_as_wanted(&found, &wanted) {
-            return Ok(Made::Kept(Box::new(found)));
+            return Ok(Made::Kept(found));
         }
         let name = wanted.name_any();
         let mut patch = json!({
