@@ -24,16 +24,16 @@ macro_rules! in_both_modes {
     };
 }
 
-#[path = "../organizations/behind.rs"]
+#[path = "../support/behind.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod carrying_out;
-#[path = "../system/client.rs"]
+#[path = "../support/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod deletion;
 mod deputy;
-#[path = "../install/host.rs"]
+#[path = "../support/host.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod host;
 mod outputs;
@@ -43,10 +43,10 @@ mod process;
 mod readiness;
 mod seed;
 mod shop;
-#[path = "../organizations/site.rs"]
+#[path = "../support/site.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
-#[path = "../install/world.rs"]
+#[path = "../support/world.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod world;
 mod writing;

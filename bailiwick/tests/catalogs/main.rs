@@ -28,11 +28,11 @@ macro_rules! in_both_modes {
     };
 }
 
-#[path = "../organizations/behind.rs"]
+#[path = "../support/behind.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod claims;
-#[path = "../system/client.rs"]
+#[path = "../support/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod deputy;
@@ -41,7 +41,7 @@ mod extension;
 mod following;
 mod gathering;
 mod going;
-#[path = "../install/host.rs"]
+#[path = "../support/host.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod host;
 mod invariants;
@@ -52,11 +52,11 @@ mod objects;
 mod process;
 mod restarts;
 mod roles;
-#[path = "../organizations/site.rs"]
+#[path = "../support/site.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
 #[path = "../support/witness.rs"]
 mod witness;
-#[path = "../install/world.rs"]
+#[path = "../support/world.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod world;

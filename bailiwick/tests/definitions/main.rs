@@ -24,20 +24,20 @@ macro_rules! in_both_modes {
     };
 }
 
-#[path = "../organizations/behind.rs"]
+#[path = "../support/behind.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod binding;
 mod choosing;
 mod claim_kinds;
-#[path = "../system/client.rs"]
+#[path = "../support/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod documented;
 mod estate;
 mod explaining;
 mod going;
-#[path = "../install/host.rs"]
+#[path = "../support/host.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod host;
 mod mysql;
@@ -46,10 +46,10 @@ mod mysql;
 mod process;
 mod races;
 mod secrets;
-#[path = "../organizations/site.rs"]
+#[path = "../support/site.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
-#[path = "../install/world.rs"]
+#[path = "../support/world.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod world;
 mod writers;

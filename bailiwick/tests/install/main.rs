@@ -11,6 +11,8 @@ mod deeds;
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod direct;
 mod guards;
+#[path = "../support/host.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod host;
 mod life;
 mod organizations;
@@ -21,4 +23,6 @@ mod process;
 mod quotas;
 mod rights;
 mod webhook;
+#[path = "../support/world.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod world;

@@ -26,15 +26,16 @@ macro_rules! in_both_modes {
 
 mod access;
 mod audit;
+#[path = "../support/behind.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
 mod bindings;
-#[path = "../system/client.rs"]
+#[path = "../support/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod groups;
 mod guards;
-#[path = "../install/host.rs"]
+#[path = "../support/host.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod host;
 mod kubectl;
@@ -44,9 +45,10 @@ mod people;
 mod process;
 mod races;
 mod reviews;
+#[path = "../support/site.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
 mod status;
-#[path = "../install/world.rs"]
+#[path = "../support/world.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod world;

@@ -25,15 +25,15 @@ macro_rules! in_both_modes {
 
 mod accounts;
 mod bank;
-#[path = "../organizations/behind.rs"]
+#[path = "../support/behind.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod behind;
-#[path = "../system/client.rs"]
+#[path = "../support/client.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod division;
 mod estate;
-#[path = "../install/host.rs"]
+#[path = "../support/host.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod host;
 mod newcomers;
@@ -43,10 +43,10 @@ mod owners;
 mod process;
 mod projection;
 mod races;
-#[path = "../organizations/site.rs"]
+#[path = "../support/site.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod site;
 mod telling;
-#[path = "../install/world.rs"]
+#[path = "../support/world.rs"]
 #[allow(dead_code, reason = "each binary of tests uses its part")]
 mod world;

@@ -9,6 +9,8 @@
 mod attacks;
 mod bombs;
 mod claims;
+#[path = "../support/client.rs"]
+#[allow(dead_code, reason = "each binary of tests uses its part")]
 mod client;
 mod controllers;
 mod custom_resources;
