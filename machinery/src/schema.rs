@@ -118,7 +118,6 @@ struct Node {
     items: Option<Schema>,
     required: Box<[Box<str>]>,
     list_type: Option<ListType>,
-    map_keys: Box<[Box<str>]>,
     map_type: Option<MapType>,
     default: Option<Box<Value>>,
     rules: Option<Box<Rules>>,
@@ -136,6 +135,8 @@ struct Rules {
     /// What of it is checked.
     check: Check,
     pattern: Option<Pattern>,
+    /// What tells the items of a list apart.
+    map_keys: Box<[Box<str>]>,
     options: Vec<Value>,
     minimum: Option<f64>,
     maximum: Option<f64>,
@@ -243,7 +244,8 @@ impl Schema {
 
     /// The fields that identify an item of a list of type map.
     pub fn map_keys(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.0.map_keys.iter().map(|name| &**name)
+        let keys = self.rules().map_or(&[][..], |rules| &rules.map_keys);
+        keys.iter().map(|name| &**name)
     }
 
     /// How a map merges; unsaid means granular.

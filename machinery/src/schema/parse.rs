@@ -93,7 +93,6 @@ impl Reader {
             items: self.items(fields, path, depth),
             required: self.names(fields, path, "required"),
             list_type: self.one_of(fields, path, "x-kubernetes-list-type", &ListType::ALL, ListType::name),
-            map_keys: self.names(fields, path, "x-kubernetes-list-map-keys"),
             map_type: self.one_of(fields, path, "x-kubernetes-map-type", &MapType::ALL, MapType::name),
             default: fields.get("default").filter(|value| !value.is_null()).cloned().map(Box::new),
             description: fields.get("description").and_then(Value::as_str).unwrap_or_default().into(),
@@ -177,6 +176,7 @@ impl Reader {
             format: format.filter(|format| !format.is_empty()).map(Box::from),
             check: Check::Nothing,
             pattern: self.pattern(fields, path),
+            map_keys: self.names(fields, path, "x-kubernetes-list-map-keys"),
             options: self.typed(fields, path, "enum", "must be a list", |v| v.as_array().cloned()).unwrap_or_default(),
             minimum: self.typed(fields, path, "minimum", "must be a number", Value::as_f64),
             maximum: self.typed(fields, path, "maximum", "must be a number", Value::as_f64),
@@ -280,6 +280,7 @@ impl Rules {
         ];
         self.format.is_none()
             && self.pattern.is_none()
+            && self.map_keys.is_empty()
             && self.not.is_none()
             && !self.unique_items
             && self.options.is_empty()

@@ -58,9 +58,6 @@ fn flags(node: &Node, put: &mut impl FnMut(&str, Value)) {
     if let Some(list_type) = node.list_type {
         put("x-kubernetes-list-type", list_type.name().into());
     }
-    if !node.map_keys.is_empty() {
-        put("x-kubernetes-list-map-keys", names(&node.map_keys));
-    }
     if let Some(map_type) = node.map_type {
         put("x-kubernetes-map-type", map_type.name().into());
     }
@@ -72,6 +69,9 @@ fn write_rules(rules: &Rules, put: &mut impl FnMut(&str, Value)) {
     }
     if let Some(pattern) = &rules.pattern {
         put("pattern", pattern.source().into());
+    }
+    if !rules.map_keys.is_empty() {
+        put("x-kubernetes-list-map-keys", names(&rules.map_keys));
     }
     if !rules.options.is_empty() {
         put("enum", rules.options.clone().into());
