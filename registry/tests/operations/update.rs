@@ -143,11 +143,17 @@ async fn concurrent_patches_are_all_applied_once() {
         tokio::spawn(async move {
             let mut told = Vec::new();
             for _ in 0..EACH {
-                let patched = world.patch("default", "w", |w| {
-                    let next = size(w) + 1;
-                    set(w, "spec", json!({"size": next}));
-                });
-                let patched = patched.await.unwrap();
+                let patched = loop {
+                    let patched = world.patch("default", "w", |w| {
+                        let next = size(w) + 1;
+                        set(w, "spec", json!({"size": next}));
+                    });
+                    match patched.await {
+                        // Too many were faster, and nothing was written: whoever is told so tries again.
+                        Err(Error::Contended { .. }) => {}
+                        patched => break patched.unwrap(),
+                    }
+                };
                 told.push((size(&patched), version(&patched), patched.metadata().generation()));
             }
             told
