@@ -24,6 +24,7 @@ pub const MAX_EXPONENT: i32 = 10_000;
 
 /// The smallest part that is kept; what is smaller is rounded up to it, away from zero.
 const NANO: i32 = -9;
+const MILLI: i32 = -3;
 /// What units of 1024 are capped at, in either direction.
 const MAX_BINARY: i128 = i64::MAX as i128;
 const BINARY_SUFFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
@@ -84,7 +85,7 @@ impl Quantity {
 
     /// So many thousandths.
     pub fn from_milli(value: i64, format: QuantityFormat) -> Self {
-        Self::from_parts(value.into(), -3, format)
+        Self::from_parts(value.into(), MILLI, format)
     }
 
     /// Reads a quantity. Units of 1024 are capped at 2^63-1; what is smaller than a billionth is rounded up to one.
@@ -186,7 +187,7 @@ impl Quantity {
 
     /// How many thousandths it is, rounded away from zero; `None` if that does not fit.
     pub fn milli_value(&self) -> Option<i64> {
-        self.scaled_value(-3)
+        self.scaled_value(MILLI)
     }
 
     /// How many tens to the power of `scale` it is, rounded away from zero; `None` if that does not fit.
@@ -204,6 +205,23 @@ impl Quantity {
             }
         };
         rounded.try_into().ok()
+    }
+
+    /// The same, rounded away from zero to thousandths, as Kubernetes rounds amounts of resources. What was written with
+    /// more digits than that is written canonically from then on, even if they are zeros.
+    #[must_use]
+    pub fn rounded_to_milli(&self) -> Self {
+        let digits = self.text.as_deref().and_then(|text| text.split_once('.')).map_or("", |(_, fraction)| fraction);
+        if digits.len() > 3 && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            return Self { text: None, ..*self }.rounded_to_milli();
+        }
+        match power_of_ten(i64::from(MILLI) - i64::from(self.scale)) {
+            Some(divisor) if self.scale < MILLI => {
+                let rest = self.mantissa % divisor;
+                Self::from_parts(self.mantissa / divisor + rest.signum(), MILLI, self.format)
+            }
+            _ => self.clone(),
+        }
     }
 
     /// The canonical form: no fraction, and the largest unit that allows it.

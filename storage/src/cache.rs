@@ -177,6 +177,11 @@ impl Cache {
         }
     }
 
+    /// The newest value of a key as it is stored, which is not what the extractor makes of it.
+    pub async fn get_stored(&self, key: &Key) -> Result<Option<Record>> {
+        Ok(self.inner.store.get(key, At::Latest).await?.record)
+    }
+
     /// The objects of a range. A damaged one is among them and tells so when its body is asked for.
     pub async fn list_objects(&self, prefix: &Prefix, options: &ListOptions) -> Result<ObjectPage> {
         match self.snapshot(options.at).await {
@@ -191,12 +196,13 @@ impl Cache {
         Watcher::new(self.inner.clone(), prefix.clone(), after)
     }
 
-    /// Makes the objects of a range again, after what the extractor does with them has changed. Done when it returns.
+    /// Makes the objects of a range again of what is stored, after what the extractor does with them has changed. Done when it
+    /// returns; after an error they are as they were.
     pub async fn remake(&self, range: &Prefix) -> Result<()> {
         let (done_tx, done_rx) = oneshot::channel();
         let remake = Remake { range: range.clone(), done_tx };
         self.inner.remake_tx.send(remake).await.map_err(|_| Error::Closed)?;
-        done_rx.await.map_err(|_| Error::Closed)
+        done_rx.await.map_err(|_| Error::Closed)?
     }
 
     /// Compares the cache with the store now, and says how they differ.

@@ -166,6 +166,27 @@ fn integers_are_rounded_away_from_zero() {
 }
 
 #[test]
+fn thousandths_are_the_least_there_is_of_a_resource() {
+    let rounded = |text: &str| parse(text).rounded_to_milli().to_string();
+    for (text, expected) in [
+        ("1n", "1m"),
+        ("-1n", "-1m"),
+        ("0", "0"),
+        ("1500m", "1500m"),
+        ("1.500", "1.500"),
+        ("1.5000", "1500m"),
+        ("0.0009", "1m"),
+        ("10.0000000001", "10001m"),
+        ("1024.1024Ki", "1048680858m"),
+        ("12e-4", "2e-3"),
+        ("1e30", "1e30"),
+        ("170141183460469231731687303.000000001", "170141183460469231731687303001m"),
+    ] {
+        assert_eq!(rounded(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn json() {
     let read = |value: Value| {
         let quantity = Quantity::from_json(&value);

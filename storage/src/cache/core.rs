@@ -13,7 +13,7 @@ use super::ring::{News, ObjectEvent, Ring, RingBound};
 use super::snapshot::Snapshot;
 use super::term::Interner;
 use crate::fault::{Fault, Faults};
-use crate::key::{Key, Prefix};
+use crate::key::Key;
 use crate::metrics::CacheMetrics;
 use crate::revision::Revision;
 use crate::store::{Batch, Change};
@@ -104,12 +104,13 @@ impl Core {
         news
     }
 
-    /// Makes the objects of a range again. Nothing has happened to them, so nobody is told.
-    pub(super) fn remake(&self, maker: &mut Maker, range: &Prefix) {
+    /// Puts objects in the place of the same versions of them. Nothing has happened to them, so nobody is told.
+    pub(super) fn remake(&self, objects: Vec<Arc<Object>>) {
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        let objects: Vec<Arc<Object>> = snapshot.range(range, None).cloned().collect();
         for object in objects {
-            snapshot.put(maker.again(&object));
+            if snapshot.get(object.key()).is_some_and(|found| found.revision() == object.revision()) {
+                snapshot.put(object);
+            }
         }
         self.publish(snapshot);
         self.measure_all();
@@ -205,10 +206,6 @@ impl Maker {
         stored: Result<bytes::Bytes, crate::error::CorruptFault>,
     ) -> Arc<Object> {
         Arc::new(Object::new(&*self.extract, &mut self.interner, key, revision, stored))
-    }
-
-    fn again(&mut self, object: &Object) -> Arc<Object> {
-        Arc::new(object.again(&*self.extract, &mut self.interner))
     }
 
     /// Brings a snapshot forward and says what that changed.

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::PAGE;
 use super::core::{Core, Draft, Maker};
+use super::object::Object;
 use super::ring::{News, Ring, RingBound};
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
@@ -43,7 +44,7 @@ pub(super) struct Feed {
 /// A range whose objects are to be made again, and whom to tell that they are.
 pub(super) struct Remake {
     pub(super) range: Prefix,
-    pub(super) done_tx: oneshot::Sender<()>,
+    pub(super) done_tx: oneshot::Sender<Result<()>>,
 }
 
 impl Feed {
@@ -108,9 +109,9 @@ impl Feed {
                     continue;
                 }
                 Some(Remake { range, done_tx }) = self.remake_rx.recv() => {
-                    core.remake(&mut self.maker, &range);
+                    let remade = self.remake(core, &range).await;
                     // Who does not wait any more need not be told.
-                    let _ = done_tx.send(());
+                    let _ = done_tx.send(remade);
                     continue;
                 }
             };
@@ -125,6 +126,14 @@ impl Feed {
                 }
             }
         }
+    }
+
+    /// Makes the objects of a range again, of what is stored: what is served has lost what was not served. Nothing else is taken
+    /// over meanwhile, so the state stays the one whose objects are read.
+    async fn remake(&mut self, core: &Core, range: &Prefix) -> Result<()> {
+        let (_, objects) = self.read(range, At::Exact(core.revision())).await?;
+        core.remake(objects);
+        Ok(())
     }
 
     async fn try_fill(&mut self, at_least: Revision) -> Result<(Draft, Box<dyn Watch>)> {
@@ -150,11 +159,17 @@ impl Feed {
     }
 
     async fn list(&mut self, at: At) -> Result<Draft> {
+        let (revision, objects) = self.read(&Prefix::everything(), at).await?;
+        Ok(Draft { snapshot: Snapshot::new(revision, objects), ring: Ring::new(self.bound, revision) })
+    }
+
+    /// The objects of a range in key order, and the revision they are of.
+    async fn read(&mut self, range: &Prefix, at: At) -> Result<(Revision, Vec<Arc<Object>>)> {
         let mut options = ListOptions::at(at).limit(PAGE);
         options.values = Values::Whole;
         let mut objects = Vec::new();
         loop {
-            let page = self.store.list(&Prefix::everything(), options.clone()).await?;
+            let page = self.store.list(range, options.clone()).await?;
             let last =
                 page.records.last().map(|record| &record.key).max(page.damaged.last().map(|damaged| &damaged.key));
             let last = last.cloned();
@@ -171,8 +186,7 @@ impl Feed {
                 }
                 _ => {
                     objects.sort_unstable_by(|a, b| a.key().cmp(b.key()));
-                    let snapshot = Snapshot::new(page.revision, objects);
-                    return Ok(Draft { snapshot, ring: Ring::new(self.bound, page.revision) });
+                    return Ok((page.revision, objects));
                 }
             }
         }

@@ -10,7 +10,8 @@ use crate::key::Key;
 use crate::revision::Revision;
 use crate::tree::Item;
 
-/// Turns stored bytes into what readers get. Called once for each version of an object, in revision order.
+/// Turns stored bytes into what readers get. Called once for each version of an object, in revision order; and again for those
+/// that are made again ([`Cache::remake`](super::Cache::remake)).
 pub trait Extract: Send + Sync + 'static {
     /// The bytes to serve for the value `stored` at `revision`; what it can be found by goes into `terms`.
     fn extract(
@@ -20,18 +21,6 @@ pub trait Extract: Send + Sync + 'static {
         stored: Bytes,
         terms: &mut Terms<'_>,
     ) -> Result<Bytes, Undecodable>;
-
-    /// The same for what was served so far, after what this extractor does has changed. One that serves what is stored
-    /// needs nothing else.
-    fn extract_again(
-        &self,
-        key: &Key,
-        revision: Revision,
-        served: Bytes,
-        terms: &mut Terms<'_>,
-    ) -> Result<Bytes, Undecodable> {
-        self.extract(key, revision, served, terms)
-    }
 }
 
 /// Why stored bytes are no object.
@@ -84,16 +73,6 @@ impl Object {
             extracted.map_err(|undecodable| CorruptFault::Undecodable(undecodable.0))
         });
         Self { key, revision, content, terms: terms.finish() }
-    }
-
-    /// The same version of an object, made again.
-    pub(super) fn again(&self, extract: &dyn Extract, interner: &mut Interner) -> Self {
-        let mut terms = Terms::new(interner);
-        let content = self.content.clone().and_then(|served| {
-            let extracted = extract.extract_again(&self.key, self.revision, served, &mut terms);
-            extracted.map_err(|undecodable| CorruptFault::Undecodable(undecodable.0))
-        });
-        Self { key: self.key.clone(), revision: self.revision, content, terms: terms.finish() }
     }
 
     /// Where it lies.

@@ -8,11 +8,10 @@
 mod campaign;
 mod corpus;
 mod mutate;
-mod random;
 pub mod targets;
 
+pub use bailiwick_test_host::Random;
 pub use campaign::{Campaign, Failure, Report, Stop};
 pub use corpus::{Seed, corpus, corpus_folder};
 pub use mutate::Mutator;
-pub use random::Random;
 pub use targets::{TARGETS, Target};

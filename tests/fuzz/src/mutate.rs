@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::random::Random;
+use bailiwick_test_host::Random;
 
 /// The longest input that is made.
 const LONGEST: usize = 16 * 1024;

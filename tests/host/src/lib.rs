@@ -21,6 +21,7 @@ mod link;
 pub mod pki;
 mod port;
 mod process;
+mod random;
 pub mod tool;
 
 pub use cluster::AuthorizationWebhook;
@@ -41,3 +42,4 @@ pub use kubectl::Output;
 pub use link::Link;
 pub use port::Port;
 pub use process::Process;
+pub use random::Random;

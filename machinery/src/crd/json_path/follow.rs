@@ -26,7 +26,7 @@ impl JsonPath {
     fn follow<'v>(&'v self, mut values: Vec<&'v Value>) -> Found<'v> {
         for step in &self.0 {
             let found = step.follow(values);
-            if found.failed || found.values.len() > MAX_VALUES {
+            if found.failed || is_too_much(&found.values) {
                 return Found { failed: true, ..found };
             }
             values = found.values;
@@ -42,7 +42,7 @@ impl Step {
         let found = |values: Vec<&'v Value>| Found { values, failed: false };
         match self {
             Self::Field(name) => found(values.into_iter().filter_map(|value| value.as_object()?.get(name)).collect()),
-            Self::All => found(values.into_iter().flat_map(parts).collect()),
+            Self::All => found(values.into_iter().flat_map(parts).take(MAX_VALUES + 1).collect()),
             Self::Below => {
                 let mut all = Vec::new();
                 values.into_iter().for_each(|value| below(value, &mut all));
@@ -56,7 +56,7 @@ impl Step {
                 let mut all = Vec::new();
                 for path in paths {
                     let one = path.follow(values.clone());
-                    if one.failed {
+                    if one.failed || is_too_much(&all) {
                         return Found { values, failed: true };
                     }
                     all.extend(one.values);
@@ -73,21 +73,28 @@ impl Step {
     }
 }
 
+/// Whether there are more values than a path may lead to. Who gathers them stops then: a step can make of each as many as there
+/// are.
+fn is_too_much(found: &[&Value]) -> bool {
+    found.len() > MAX_VALUES
+}
+
 /// The values directly inside of one.
-fn parts(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Object(fields) => fields.values().collect(),
-        Value::Array(items) => items.iter().collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    }
+fn parts(value: &Value) -> impl Iterator<Item = &Value> {
+    let (fields, items) = match value {
+        Value::Object(fields) => (Some(fields.values()), None),
+        Value::Array(items) => (None, Some(items.iter())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (None, None),
+    };
+    fields.into_iter().flatten().chain(items.into_iter().flatten())
 }
 
 /// A value and all inside it, as far as they have parts. Objects are not deeper than what can be read.
 fn below<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
-    let parts = parts(value);
-    if !parts.is_empty() && found.len() <= MAX_VALUES {
+    let mut parts = parts(value).peekable();
+    if parts.peek().is_some() && !is_too_much(found) {
         found.push(value);
-        parts.into_iter().for_each(|part| below(part, found));
+        parts.for_each(|part| below(part, found));
     }
 }
 
@@ -98,6 +105,9 @@ impl Slice {
     fn of_each<'v>(&self, values: &[&'v Value]) -> Option<Vec<&'v Value>> {
         let mut found = Vec::new();
         for value in values.iter().filter(|value| !value.is_null()) {
+            if is_too_much(&found) {
+                return None;
+            }
             let items = value.as_array()?;
             let length = i64::try_from(items.len()).ok()?;
             let from = self.from.unwrap_or(0);
@@ -132,6 +142,9 @@ impl Filter {
         let mut found = Vec::new();
         for value in values {
             for item in value.as_array()? {
+                if is_too_much(&found) {
+                    return None;
+                }
                 if self.takes(item)? {
                     found.push(item);
                 }
@@ -191,3 +204,6 @@ impl Operator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
