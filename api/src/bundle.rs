@@ -14,18 +14,26 @@ use crate::condition::Condition;
 use crate::kind::{TypeMeta, kind};
 use crate::requester::Requester;
 
+mod apply_set;
 mod graph;
 mod path;
 mod plan;
 mod reference;
 mod secrets;
+mod status_room;
 mod template;
 
+pub use apply_set::{
+    APPLY_SET_ID_LABEL, GROUP_KINDS_ANNOTATION, PART_OF_LABEL, TOOLING_ANNOTATION, apply_set_id, group_kinds,
+};
 pub use graph::{Cycle, Graph};
 pub use path::{MAX_SEGMENTS, ObjectPath, PathError, Segment};
-pub use plan::{MAX_REFERENCES, MAX_RESOURCES, Plan, PlannedResource, Problem, ProblemKind};
+pub use plan::{
+    MAX_PROBLEMS, MAX_REFERENCES, MAX_RESOURCES, OBJECT_NAME_FORM, Plan, PlannedResource, Problem, ProblemKind,
+};
 pub use reference::{Part, Reference, ReferenceError};
 pub use secrets::{is_secret, is_secret_kind, may_hold_secrets};
+pub use status_room::{MAX_MESSAGE, max_message, status_room};
 pub use template::{Form, MAX_VALUE_BYTES, RenderError, Template, TemplateError, Use};
 
 /// Bundle is a set of objects that depend on each other. They are created and updated in the order of their dependencies,
@@ -118,11 +126,14 @@ pub struct BundleStatus {
     /// How many resources are ready, of how many: "3/4".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
+    /// What the Bundle waits for the longest. Absent if it waits for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPath>,
     /// What was created for this Bundle and may still exist, whether or not it is still wanted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inventory: Vec<InventoryItem>,
-    /// What resources have put out and others of this Bundle use, or have used until all of them were updated. Whoever made it
-    /// should keep it for as long as it is named here.
+    /// What resources have put out and others of this Bundle use, or still name though another output has taken its place.
+    /// Whoever made it should keep it for as long as it is named here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<OutputInUse>,
     /// What is the case with the Bundle.
@@ -158,9 +169,27 @@ pub struct BundleResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub since: Option<String>,
+    /// How many seconds it took to become ready, the last time that it was made or changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_after_seconds: Option<i64>,
     /// The object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<BundleObject>,
+}
+
+/// CriticalPath is what a Bundle waits for the longest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CriticalPath {
+    /// Resources that are not ready, each of which waits for the one before it. The first is what holds up the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// When the last of them should be ready: if each takes as long as it took before, or as others of its kind took in this
+    /// Bundle. Absent if that is not known, or if something is wrong or waits for what is not of this Bundle. A time that has
+    /// passed means that it takes longer this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub estimated_ready_time: Option<String>,
 }
 
 /// How far a resource of a Bundle has come.

@@ -8,6 +8,7 @@ mod reference;
 mod resource;
 mod rules;
 mod schedule;
+mod shown;
 mod standard_fields;
 mod transform;
 
@@ -24,5 +25,6 @@ pub use resource::{
 };
 pub use rules::{ClassMatch, FormError, RuleError, Rules};
 pub use schedule::{Candidate, Choice, Entry, MAX_CANDIDATES, Offer, Pick, Wish, schedule};
-pub use standard_fields::{missing_fields, redefined_fields};
+pub use shown::Shown;
+pub use standard_fields::{demands_of_standard_fields, missing_fields, redefined_fields};
 pub use transform::{Transform, TransformError, Transforms};

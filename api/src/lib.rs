@@ -7,6 +7,7 @@ pub mod claims;
 mod condition;
 mod depends_on;
 mod field_path;
+mod grant;
 mod group;
 mod kind;
 mod label_selector;
@@ -17,6 +18,7 @@ mod org_role_binding;
 mod organization;
 mod organization_view;
 mod owner;
+mod path_name;
 pub mod quota;
 mod readiness_rule;
 mod requester;
@@ -29,14 +31,16 @@ mod resource_claim_definition;
 mod resource_quota_allocation;
 mod service_account;
 mod well_known;
+mod wording;
 
 pub use bundle::{
-    Bundle, BundleObject, BundleResource, BundleResourceStatus, BundleSpec, BundleStatus, InventoryItem, Lifecycle,
-    OutputInUse, Phase,
+    Bundle, BundleObject, BundleResource, BundleResourceStatus, BundleSpec, BundleStatus, CriticalPath, InventoryItem,
+    Lifecycle, OutputInUse, Phase,
 };
 pub use condition::{Condition, ConditionStatus, put_condition};
 pub use depends_on::{BadDependency, DEPENDS_ON, Dependency, dependencies};
 pub use field_path::{FieldPath, FieldPathError, MAX_FIELD_PATH, SetError, Step};
+pub use grant::{Grant, Grantee};
 pub use group::Group;
 pub use kind::TypeMeta;
 pub use label_selector::selects;
@@ -47,10 +51,11 @@ pub use org_role_binding::{OrgRoleBinding, OrgRoleBindingStatus, OrgRoleRef};
 pub use organization::Organization;
 pub use organization_view::{OrganizationMember, OrganizationMembers, OrganizationProjects};
 pub use owner::{OWNER_LABEL, Owner};
+pub use path_name::{MAX_OBJECT_NAME, is_api_version, is_kind, is_object_name};
 pub use readiness_rule::{KindSelector, ReadinessRule, ReadinessRuleSpec};
 pub use requester::Requester;
 pub use resource_binding_definition::{
-    BoundResource, ClassReference, ClassUse, KindReference, Match, Overlay, ProvisioningStrategy,
+    BoundResource, ClassReference, ClassUse, FormerResource, KindReference, Match, Overlay, ProvisioningStrategy,
     ResourceBindingDefinition, ResourceBindingDefinitionSpec, ResourceBindingDefinitionStatus, ResourceRefPolicy,
     SelectionStrategy, Strategies, Translate, WaitFor,
 };
@@ -80,3 +85,4 @@ pub use well_known::{
     BINDING_DEFINITION_FINALIZER, CLAIM_DEFINITION_FINALIZER, CLAIM_FINALIZER, CONTROLLERS_LEASE,
     DEFINITION_UID_ANNOTATION, DERIVED_LABEL, PROVISIONER, PROVISIONER_NAMESPACE,
 };
+pub use wording::{MAX_NAMED, counted, shell_word, some_of};

@@ -18,7 +18,7 @@ pub struct LocalResourceCatalog {
     /// The name of the catalog, in the namespace that it can be claimed from.
     #[schemars(skip)]
     pub metadata: ObjectMeta,
-    /// The entries, in the order of namespaces and names: the first 1,000 of them.
+    /// The first 1,000 entries by namespace and name, or fewer if these say much. All are below this, at "entries".
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<ResourceCatalogInfo>,
     /// How many entries there are.

@@ -12,7 +12,7 @@ pub struct Requester {
     /// What tells users of one name apart over time.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// The groups that the user was in.
+    /// The groups that came with the user. Those that the server itself knows of are looked up whenever it matters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
 }

@@ -205,6 +205,9 @@ pub struct ResourceBindingDefinitionStatus {
     /// The classes that claims use, and how many do; at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassUse>,
+    /// What it named before, and claims may still have by it: that is looked after until they have gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub former_resources: Vec<FormerResource>,
     /// A ClusterRole that lets the provisioner handle these kinds, as it can be applied. It is not made by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
@@ -215,6 +218,15 @@ pub struct ResourceBindingDefinitionStatus {
     /// The metadata.generation that this status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
+}
+
+/// What a definition of bindings named before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FormerResource {
+    /// The kind of the resource.
+    pub resource: KindReference,
+    /// The kind of what it was made from.
+    pub class: KindReference,
 }
 
 /// A class that claims use.
@@ -230,6 +242,43 @@ pub struct ClassUse {
     pub name: String,
     /// How many claims use it.
     pub claims: i64,
+}
+
+// === impl ResourceBindingDefinition ===
+
+impl ResourceBindingDefinition {
+    /// What it named before, and does not name any more; and what `old` named besides, in whose place it is.
+    pub fn former_resources(&self, old: &Self) -> Vec<FormerResource> {
+        let before = |definition: &Self| {
+            let status = definition.status.as_ref();
+            status.map(|status| status.former_resources.clone()).unwrap_or_default()
+        };
+        let mut former = before(self);
+        former.extend(old.spec.resources.iter().map(FormerResource::of));
+        let now: Vec<FormerResource> = self.spec.resources.iter().map(FormerResource::of).collect();
+        let mut kept: Vec<FormerResource> = Vec::new();
+        for entry in former {
+            if !now.iter().chain(&kept).any(|other| other.is_same(&entry)) {
+                kept.push(entry);
+            }
+        }
+        kept
+    }
+}
+
+// === impl FormerResource ===
+
+impl FormerResource {
+    /// The kinds that an entry names.
+    fn of(entry: &BoundResource) -> Self {
+        Self { resource: entry.resource.clone(), class: entry.class.reference() }
+    }
+
+    /// Whether it is the same kinds, whatever the versions.
+    fn is_same(&self, other: &Self) -> bool {
+        self.resource.is_same_kind(&other.resource.api_version, &other.resource.kind)
+            && self.class.is_same_kind(&other.class.api_version, &other.class.kind)
+    }
 }
 
 // === impl KindReference ===

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
+use crate::grant::{Grant, Grantee};
 use crate::kind::{TypeMeta, kind};
 use crate::label_selector::selects;
 
@@ -81,7 +82,7 @@ pub struct ResourceCatalogStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
-    /// The entries, in the order of namespaces and names: the first 1,000 of them. All are below the catalog, at "entries".
+    /// The first 1,000 entries by namespace and name, or fewer if these say much. All are below the catalog, at "entries".
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<ResourceCatalogInfo>,
     /// How many entries there are.
@@ -128,6 +129,15 @@ pub struct ResourceCatalogEntries {
 
 kind!(ResourceCatalogEntries, "catalog.bailiwick.dev", "v1alpha1", "", ClusterResourceScope);
 
+// === impl ResourceCatalogInfo ===
+
+impl ResourceCatalogInfo {
+    /// How many bytes it has as it is written. What publishers say of their entries can be long.
+    pub fn written_bytes(&self) -> usize {
+        serde_json::to_vec(self).map_or(usize::MAX, |written| written.len())
+    }
+}
+
 // === impl ResourceCatalog ===
 
 impl ResourceCatalog {
@@ -135,10 +145,25 @@ impl ResourceCatalog {
     pub const READY: &'static str = "Ready";
     /// How many entries the status holds at most.
     pub const MAX_ENTRIES: usize = 1_000;
+    /// How many bytes these have at most, as they are written: half of what any object may have.
+    pub const MAX_ENTRY_BYTES: usize = 512 * 1024;
     /// The verb that whoever claims from a catalog needs on it, in the claim's namespace.
     pub const CLAIM: &'static str = "claim";
     /// The verb that whoever publishes in a catalog needs on it, in the entry's namespace.
     pub const PUBLISH: &'static str = "publish";
+
+    /// How a user is allowed to use a catalog in a namespace: one of the verbs above.
+    pub fn how_to_allow(verb: &str, catalog: &str, namespace: &str, user: &str) -> String {
+        let grant = Grant {
+            role: &format!("{verb}-{catalog}"),
+            namespace,
+            verbs: verb,
+            resource: "resourcecatalogs.catalog.bailiwick.dev",
+            resource_name: Some(catalog),
+            to: Grantee::User(user),
+        };
+        format!("whoever may, allows it with: {grant}")
+    }
 
     /// Whether the selector takes an entry with these labels.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {

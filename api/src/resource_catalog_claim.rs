@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::condition::Condition;
 use crate::kind::{TypeMeta, kind};
 use crate::requester::Requester;
-use crate::resource_catalog_entry::PinnedAccount;
+use crate::resource_catalog_entry::{ListedResource, PinnedAccount};
 use crate::service_account::ServiceAccountRef;
 
 /// ResourceCatalogClaim asks for the resources of a catalog's entry in its own namespace. They are made there as a service
@@ -99,6 +99,10 @@ pub struct ResourceCatalogClaimStatus {
     /// Resources that were made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub created_resources: Vec<CreatedResource>,
+    /// Resources that are about to be made, or may have been without anyone having told of it. Of these the claim has made what it
+    /// owns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pending_resources: Vec<ListedResource>,
     /// The generation of the entry they were made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_generation: Option<i64>,

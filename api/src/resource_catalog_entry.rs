@@ -200,7 +200,13 @@ impl ResourceCatalogEntry {
         self.status.as_ref().is_some_and(|status| status.catalogs.iter().any(|name| name == catalog))
     }
 
-    /// What is told of it in catalogs.
+    /// Whether it was accepted into its catalogs as it is now, and not only as it was before.
+    pub fn is_accepted(&self) -> bool {
+        let accepted = self.status.as_ref().and_then(|status| status.generation);
+        accepted.is_some() && accepted == self.metadata.generation
+    }
+
+    /// What is told of it in catalogs. How it describes itself is told once it was accepted so.
     pub fn info(&self) -> crate::ResourceCatalogInfo {
         let accepted = self.status.as_ref().and_then(|status| status.generation);
         crate::ResourceCatalogInfo {
@@ -208,7 +214,7 @@ impl ResourceCatalogEntry {
             name: self.metadata.name.clone().unwrap_or_default(),
             uid: self.metadata.uid.clone().unwrap_or_default(),
             generation: accepted.unwrap_or_default(),
-            description: self.spec.description.clone(),
+            description: if self.is_accepted() { self.spec.description.clone() } else { String::new() },
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::kind::{TypeMeta, kind};
 /// these quotas divides it as they like. If several select a project, each must have room: the most restrictive one wins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["spec"]))]
 pub struct ResourceQuotaAllocation {
     /// What kind of object this is.
     #[serde(flatten)]
@@ -24,7 +25,6 @@ pub struct ResourceQuotaAllocation {
     #[schemars(skip)]
     pub metadata: ObjectMeta,
     /// What is allotted, and to which projects.
-    #[schemars(required)]
     pub spec: ResourceQuotaAllocationSpec,
     /// What the projects' ResourceQuotas come to. Written by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,13 +36,12 @@ kind!(ResourceQuotaAllocation, "quota.bailiwick.dev", "v1alpha1", "resourcequota
 /// ResourceQuotaAllocationSpec is what is allotted, and to which projects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["selector", "allocation"]))]
 pub struct ResourceQuotaAllocationSpec {
     /// Selects the projects by the labels of their namespaces. An empty selector selects all of them; those of the system
     /// are never selected.
-    #[schemars(required)]
     pub selector: LabelSelector,
     /// The most that the ResourceQuotas of all selected projects may come to.
-    #[schemars(required)]
     pub allocation: AllocationQuota,
     /// What becomes of a project that no ResourceQuota limits in everything that is allotted, and that would be unlimited
     /// so.
@@ -55,9 +54,9 @@ pub struct ResourceQuotaAllocationSpec {
 /// AllocationQuota is written like the spec of a ResourceQuota.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["hard"]))]
 pub struct AllocationQuota {
     /// The most of each resource, by the names that ResourceQuotas use.
-    #[schemars(required)]
     pub hard: BTreeMap<String, Quantity>,
     /// Count only ResourceQuotas with exactly these scopes. Without scopes all ResourceQuotas count.
     #[serde(skip_serializing_if = "Vec::is_empty")]

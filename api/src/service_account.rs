@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::wording::shell_word;
+
 /// How long a namespace's name may be.
 const MAX_LABEL: usize = 63;
 /// How long a service account's name may be.
@@ -29,8 +31,10 @@ pub struct NotActing {
     server: String,
 }
 
-/// What kube-apiserver says to someone who may not act as someone else, between who that is and as whom.
-const MAY_NOT_IMPERSONATE: &str = "\" cannot impersonate resource";
+/// What kube-apiserver says to someone who may not act as someone else, after who that is.
+const MAY_NOT_IMPERSONATE: &str = "\" cannot impersonate";
+/// How that goes on. From 1.36 on it depends on what this server was allowed last, there or elsewhere, which is tried first.
+const AS_WHOM: [&str; 3] = [" resource", ":serviceaccount resource", "-on:serviceaccount:"];
 /// What precedes the namespace and name of a service account among users.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
@@ -90,16 +94,17 @@ impl std::error::Error for NotServiceAccount {}
 impl NotActing {
     /// That, if it is what the host said when this account was to be acted as.
     pub fn of(said: &str, account: &ServiceAccountRef) -> Option<Self> {
-        let (before, _) = said.split_once(MAY_NOT_IMPERSONATE)?;
+        let (before, after) = said.split_once(MAY_NOT_IMPERSONATE)?;
         let server = before.rsplit('"').next().unwrap_or_default().to_owned();
-        Some(Self { namespace: account.namespace.clone(), server })
+        let is_about_acting = AS_WHOM.iter().any(|begin| after.starts_with(begin));
+        is_about_acting.then(|| Self { namespace: account.namespace.clone(), server })
     }
 
     /// The command that allows it.
     pub fn remedy(&self) -> String {
         let server = match self.server.strip_prefix(SERVICE_ACCOUNT) {
             Some(account) => format!("--serviceaccount={account}"),
-            None => format!("--user={}", self.server),
+            None => format!("--user={}", shell_word(&self.server)),
         };
         let namespace = &self.namespace;
         format!("kubectl create rolebinding bailiwick-act-as -n {namespace} --clusterrole=bailiwick:act-as {server}")
@@ -137,11 +142,19 @@ mod tests {
     fn what_to_do_names_who_is_to_be_allowed() {
         let account = ServiceAccountRef::new("here", "maker").unwrap();
         let refusal = |user: &str| {
-            let said = format!(
-                "serviceaccounts \"maker\" is forbidden: User \"{user}\" cannot impersonate resource \"serviceaccounts\" in API \
-                 group \"\" in the namespace \"here\""
-            );
-            NotActing::of(&said, &account).unwrap().to_string()
+            let tellings = [
+                "impersonate resource \"serviceaccounts\"",
+                "impersonate:serviceaccount resource \"serviceaccounts\"",
+                "impersonate-on:serviceaccount:get resource \"configmaps\"",
+            ];
+            let told = tellings.map(|what| {
+                let said = format!(
+                    "configmaps \"first\" is forbidden: User \"{user}\" cannot {what} in API group \"\" in the namespace \"here\""
+                );
+                NotActing::of(&said, &account).unwrap().to_string()
+            });
+            assert!(told.iter().all(|each| *each == told[0]), "{told:?}");
+            told[0].clone()
         };
         let command = "kubectl create rolebinding bailiwick-act-as -n here --clusterrole=bailiwick:act-as";
         let told = refusal("system:serviceaccount:bailiwick-system:bailiwick");

@@ -74,9 +74,24 @@ impl ObjectPath {
         Self(segments)
     }
 
+    /// Goes one segment further.
+    pub(super) fn push(&mut self, segment: Segment) {
+        self.0.push(segment);
+    }
+
+    /// Goes one segment back.
+    pub(super) fn pop(&mut self) {
+        self.0.pop();
+    }
+
     /// Whether the path begins with these names.
     pub fn begins_with(&self, names: &[&str]) -> bool {
         self.0.len() >= names.len() && self.0.iter().zip(names).all(|(segment, name)| segment.is_key(name))
+    }
+
+    /// Whether one of both is the other, or something within it.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(one, other)| one == other)
     }
 
     /// What is there.

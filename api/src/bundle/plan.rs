@@ -5,18 +5,26 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::apply_set::PART_OF_LABEL;
 use super::graph::Graph;
-use super::reference::Part;
+use super::path::ObjectPath;
+use super::reference::{Part, Reference};
 use super::secrets::{is_secret, is_secret_kind, may_hold_secrets};
 use super::template::{Template, Use};
 use super::{BundleObject, BundleResource, BundleSpec, Lifecycle};
+use crate::path_name::{is_api_version, is_kind, is_object_name};
 
 /// The most resources of a Bundle.
 pub const MAX_RESOURCES: usize = 200;
 /// The most references of a Bundle.
 pub const MAX_REFERENCES: usize = 1_000;
+/// The most that is told to be wrong with a Bundle. What it is about ends there.
+pub const MAX_PROBLEMS: usize = 1_000;
 /// The longest name of a resource.
 const MAX_NAME: usize = 63;
+/// What the name of an object must be like.
+pub const OBJECT_NAME_FORM: &str = "must have at most 253 bytes and be one part of a path: neither \".\" nor \"..\", without \
+                                    \"/\", \"%\", \"?\", \"#\", \"\\\\\" and spaces";
 /// Metadata of an object that is not the Bundle's to say.
 const NOT_YOURS: [(&str, &str); 3] = [
     ("generateName", "must have a name, so that it is found again"),
@@ -156,25 +164,32 @@ impl Check<'_> {
             return Plan::default();
         }
         self.check_names();
-        let planned: Vec<Option<PlannedResource>> =
-            spec.resources.iter().enumerate().map(|(index, resource)| self.resource(index, resource)).collect();
-        let references: usize = planned.iter().flatten().map(|resource| resource.template.uses().len()).sum();
-        if references > MAX_REFERENCES {
-            let why = format!("must have at most {MAX_REFERENCES} references");
-            self.note("spec.resources", ProblemKind::TooMany, references, why);
+        let (mut planned, mut references): (Vec<Option<PlannedResource>>, usize) = (Vec::new(), 0);
+        for (index, resource) in spec.resources.iter().enumerate() {
+            let resource = self.resource(index, resource);
+            references += resource.as_ref().map_or(0, |resource| resource.template.uses().len());
+            planned.push(resource);
+            if references > MAX_REFERENCES {
+                let why = format!("must have at most {MAX_REFERENCES} references");
+                self.note("spec.resources", ProblemKind::TooMany, "more", why);
+                return Plan::default();
+            }
+            if self.problems.len() >= MAX_PROBLEMS {
+                return Plan::default();
+            }
         }
         let edges = self.edges(&planned);
         let graph =
             Graph::new(edges.iter().map(|(name, wanted)| (name.as_str(), wanted.iter().map(String::as_str).collect())));
         let graph = graph.unwrap_or_else(|cycle| {
-            let why = format!("resources must not wait for each other: {cycle}");
+            let why = "resources must not wait for each other";
             let first = cycle.0.first().cloned().unwrap_or_default();
             let place = spec.resources.iter().position(|resource| resource.name == first).unwrap_or_default();
             self.note(&format!("spec.resources[{place}].dependsOn"), ProblemKind::Invalid, cycle, why);
             Graph::default()
         });
         self.check_objects(&planned);
-        self.check_secrets(&planned);
+        self.check_secrets(&planned, &graph);
         Plan { resources: planned.into_iter().flatten().collect(), graph }
     }
 
@@ -202,24 +217,49 @@ impl Check<'_> {
             Ok(template) => template,
             Err(errors) => {
                 for (at, error) in errors {
-                    self.note(&at.below(&base), ProblemKind::Invalid, &at, error);
+                    self.note(&at.below(&base), ProblemKind::Invalid, error.found(), error);
                 }
                 return None;
             }
         };
+        if !object.is_object() {
+            self.note(&base, ProblemKind::Invalid, "", "must be an object");
+            return None;
+        }
+        if object.get("plugin").is_some() && object.get("apiVersion").is_none() {
+            let why = "no plugins are run; write the object itself here";
+            self.note(&format!("{base}.plugin"), ProblemKind::Forbidden, "plugin", why);
+            return None;
+        }
         let before = self.problems.len();
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
-        for (field, found) in [("apiVersion", &api_version), ("kind", &kind)] {
+        let api_version_form = "must be a version, or a group and a version, such as \"v1\" or \"apps/v1\"";
+        let kind_form = "must be letters, digits and \"-\", and begin with a letter";
+        for (field, found, is_form, why) in [
+            ("apiVersion", &api_version, is_api_version(&api_version), api_version_form),
+            ("kind", &kind, is_kind(&kind), kind_form),
+        ] {
+            let has_reference = || template.uses().iter().any(|used| used.at.begins_with(&[field]));
             if found.is_empty() {
                 self.note(&format!("{base}.{field}"), ProblemKind::Required, "", "");
+            } else if !is_form && !has_reference() {
+                self.note(&format!("{base}.{field}"), ProblemKind::Invalid, found, why);
             }
         }
         for used in template.uses() {
             self.check_place(&base, used);
         }
         match object.get("metadata").and_then(Value::as_object) {
-            Some(metadata) => self.check_metadata(&base, metadata),
+            Some(metadata) => {
+                self.check_metadata(&base, metadata);
+                if !template.uses().iter().any(|used| used.at.begins_with(&["metadata", "name"])) {
+                    self.check_object_name(&base, metadata);
+                }
+                if !template.uses().iter().any(|used| used.at.begins_with(&["metadata", "namespace"])) {
+                    self.check_namespace(&base, metadata);
+                }
+            }
             None => {
                 self.note(&format!("{base}.metadata"), ProblemKind::Required, "", "must be an object that has a name");
             }
@@ -252,13 +292,28 @@ impl Check<'_> {
                 self.note(&field(name), ProblemKind::Forbidden, name, why);
             }
         }
+        if metadata.get("labels").and_then(|labels| labels.get(PART_OF_LABEL)).is_some() {
+            let why = "is written by the server, and says that the object is part of this Bundle";
+            self.note(&format!("{}['{PART_OF_LABEL}']", field("labels")), ProblemKind::Forbidden, PART_OF_LABEL, why);
+        }
+    }
+
+    /// The name stands in paths, and names one object there. One that comes from a dependency is looked at when it is known.
+    fn check_object_name(&mut self, base: &str, metadata: &Map<String, Value>) {
+        let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default();
+        if !name.is_empty() && !is_object_name(name) {
+            self.note(&format!("{base}.metadata.name"), ProblemKind::Invalid, name, OBJECT_NAME_FORM);
+        }
+    }
+
+    fn check_namespace(&mut self, base: &str, metadata: &Map<String, Value>) {
         let namespace = metadata.get("namespace").unwrap_or(&Value::Null);
         let is_own =
             namespace.is_null() || namespace.as_str().is_some_and(|found| found.is_empty() || found == self.namespace);
         if !is_own && !self.namespace.is_empty() {
             let why = format!("must be absent or \"{}\", the Bundle's own namespace", self.namespace);
             let found = namespace.as_str().unwrap_or_default().to_owned();
-            self.note(&field("namespace"), ProblemKind::Invalid, found, why);
+            self.note(&format!("{base}.metadata.namespace"), ProblemKind::Invalid, found, why);
         }
     }
 
@@ -312,24 +367,39 @@ impl Check<'_> {
         }
     }
 
-    /// What was in a Secret becomes data of a Secret, or it is said that it need not.
-    fn check_secrets(&mut self, planned: &[Option<PlannedResource>]) {
+    /// What was in a Secret becomes data of a Secret, or it is said that it need not. So does what was put in another object by
+    /// such a permission: that was given for this one object.
+    fn check_secrets(&mut self, planned: &[Option<PlannedResource>], graph: &Graph) {
         let secrets: HashSet<&str> = planned
             .iter()
             .flatten()
             .filter(|resource| is_secret_kind(&resource.api_version, &resource.kind))
             .map(|resource| resource.name.as_str())
             .collect();
+        // Where values of Secrets stand in objects. Each is looked at after those that it refers to.
+        let mut tainted: HashMap<&str, Vec<&ObjectPath>> = HashMap::new();
+        let is_from_secret = |used: &Use, tainted: &HashMap<&str, Vec<&ObjectPath>>| {
+            let Reference { resource, part, path } = &used.reference;
+            match part {
+                Part::Object => {
+                    // What everyone may know of a Secret may itself be made of another one's values.
+                    (secrets.contains(resource.as_str()) && is_secret(path))
+                        || tainted.get(resource.as_str()).into_iter().flatten().any(|at| at.overlaps(path))
+                }
+                // It may be a ConfigMap. Whoever knows that says so.
+                Part::Output => is_secret(path),
+                Part::Binding => false,
+            }
+        };
+        for resource in graph.order().iter().filter_map(|place| planned.get(*place)?.as_ref()) {
+            let uses = resource.template.uses().iter().filter(|used| is_from_secret(used, &tainted));
+            let places: Vec<&ObjectPath> = uses.map(|used| &used.at).collect();
+            tainted.insert(&resource.name, places);
+        }
         for (index, resource) in planned.iter().enumerate() {
             let Some(resource) = resource else { continue };
             for used in resource.template.uses().iter().filter(|used| !resource.may_hold_secret(used)) {
-                let is_from_secret = match used.reference.part {
-                    Part::Object => secrets.contains(used.reference.resource.as_str()),
-                    // It may be a ConfigMap. Whoever knows that says so.
-                    Part::Output => true,
-                    Part::Binding => false,
-                };
-                if is_from_secret && is_secret(&used.reference.path) {
+                if is_from_secret(used, &tainted) {
                     let why = "a value of a Secret may only become data of a Secret; \
                                set allowSecretValues if everyone who can read this object may know it";
                     self.note(&used.at.below(&self.place(index)), ProblemKind::Forbidden, &used.reference, why);
@@ -347,6 +417,9 @@ impl Check<'_> {
     }
 
     fn note(&mut self, field: &str, kind: ProblemKind, found: impl ToString, why: impl ToString) {
+        if self.problems.len() >= MAX_PROBLEMS {
+            return;
+        }
         self.problems.push(Problem { field: field.to_owned(), kind, found: found.to_string(), why: why.to_string() });
     }
 }

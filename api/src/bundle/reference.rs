@@ -2,7 +2,10 @@
 //!
 //! A text is read once, from left to right. What is put in place of a reference is never read again.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use serde_json::Value;
 
 use super::path::{Cursor, ObjectPath, PathError, Segment};
 
@@ -13,6 +16,8 @@ const ESCAPED: &str = "$$(";
 /// Annotations that are somebody's records, not values.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const OURS: &str = "bailiwick.dev/";
+/// Who owns which field.
+const MANAGED_FIELDS: &str = "managedFields";
 
 /// Names a field of a dependency, or of what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -158,11 +163,31 @@ impl Reference {
         Ok(Self { resource: resource.to_owned(), part, path })
     }
 
+    /// What it names in an object, if that is there. Records that are kept about the object are not part of it.
+    pub fn find<'v>(&self, object: &'v Value) -> Option<Cow<'v, Value>> {
+        let found = self.path.find(object)?;
+        let annotations = match self.path.segments() {
+            [] => "/metadata/annotations",
+            [Segment::Key(metadata)] if metadata == "metadata" => "/annotations",
+            [Segment::Key(metadata), Segment::Key(field)] if metadata == "metadata" && field == "annotations" => "",
+            _ => return Some(Cow::Borrowed(found)),
+        };
+        let mut found = found.clone();
+        if let Some(annotations) = found.pointer_mut(annotations).and_then(Value::as_object_mut) {
+            annotations.retain(|key, _| !is_record(key));
+        }
+        if let Some(metadata) = annotations.strip_suffix("/annotations").and_then(|at| found.pointer_mut(at))
+            && let Some(metadata) = metadata.as_object_mut()
+        {
+            metadata.remove(MANAGED_FIELDS);
+        }
+        Some(Cow::Owned(found))
+    }
+
     /// Whether it looks into what is kept about an object, rather than what the object says.
     fn is_blocked(&self) -> bool {
-        let is_record = |key: &str| key == LAST_APPLIED || key.contains(OURS);
         match self.path.segments() {
-            [Segment::Key(metadata), Segment::Key(field), ..] if metadata == "metadata" && field == "managedFields" => {
+            [Segment::Key(metadata), Segment::Key(field), ..] if metadata == "metadata" && field == MANAGED_FIELDS => {
                 true
             }
             [Segment::Key(metadata), Segment::Key(field), Segment::Key(key), ..] => {
@@ -184,6 +209,10 @@ impl fmt::Display for Reference {
         let separator = if path.starts_with('[') { "" } else { "." };
         write!(f, "{}{part}{separator}{path}", self.resource)
     }
+}
+
+fn is_record(annotation: &str) -> bool {
+    annotation == LAST_APPLIED || annotation.contains(OURS)
 }
 
 #[cfg(test)]

@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::path::{ObjectPath, Segment};
+use super::plan::MAX_REFERENCES;
 use super::reference::{Parsed, Piece, Reference, ReferenceError};
 
 /// The most bytes of a value that takes the place of a reference.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 /// The deepest object that is looked through: no server accepts a deeper one.
 const MAX_DEPTH: usize = 128;
+/// How many references, and how much that is wrong, are looked for in an object. Whoever has more has too many of them anyway.
+const MAX_FOUND: usize = MAX_REFERENCES + 1;
 
 /// An object with references in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +80,9 @@ pub enum RenderError {
         found: &'static str,
     },
     /// The value is too large.
-    #[error("{reference} has more than {MAX_VALUE_BYTES} bytes")]
+    #[error(
+        "{reference}, which is wanted in {at}, has more than the {MAX_VALUE_BYTES} bytes that a reference can carry"
+    )]
     TooLarge {
         /// Where it is wanted.
         at: ObjectPath,
@@ -86,13 +91,35 @@ pub enum RenderError {
     },
 }
 
+/// An object that is being read. Where one is, is written down only for what is found there.
+#[derive(Default)]
+struct Reading {
+    at: ObjectPath,
+    uses: Vec<Use>,
+    errors: Vec<(ObjectPath, TemplateError)>,
+}
+
+// === impl TemplateError ===
+
+impl TemplateError {
+    /// What was found. Never a value, which may be meant for few.
+    pub fn found(&self) -> &'static str {
+        match self {
+            Self::Reference(_) | Self::InKey => "$(",
+            Self::TooDeep => "…",
+        }
+    }
+}
+
 // === impl Template ===
 
 impl Template {
-    /// Reads all texts of an object. If some cannot be read, it says which.
+    /// Reads all texts of an object. If some cannot be read, it says which. Of more references than a Bundle may have, only so
+    /// many are found that this can be seen.
     pub fn read(object: &Value) -> Result<Self, Vec<(ObjectPath, TemplateError)>> {
-        let (mut uses, mut errors) = (Vec::new(), Vec::new());
-        collect(object, &ObjectPath::root(), &mut uses, &mut errors);
+        let mut reading = Reading::default();
+        reading.collect(object);
+        let Reading { uses, errors, .. } = reading;
         if errors.is_empty() { Ok(Self { object: object.clone(), uses }) } else { Err(errors) }
     }
 
@@ -108,56 +135,90 @@ impl Template {
 
     /// The object with values in place of all references.
     pub fn render<'v>(&self, find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>) -> Result<Value, RenderError> {
-        render(&self.object, &ObjectPath::root(), find)
+        render(&self.object, &mut ObjectPath::root(), find)
     }
 }
 
-fn collect(value: &Value, at: &ObjectPath, uses: &mut Vec<Use>, errors: &mut Vec<(ObjectPath, TemplateError)>) {
-    if at.segments().len() > MAX_DEPTH {
-        return errors.push((at.clone(), TemplateError::TooDeep));
-    }
-    match value {
-        Value::String(text) => match Parsed::read(text) {
-            Ok(Parsed::Value(reference)) => uses.push(Use { at: at.clone(), reference, form: Form::Value }),
-            Ok(Parsed::Text(pieces)) => uses.extend(pieces.into_iter().filter_map(|piece| match piece {
-                Piece::Literal(_) => None,
-                Piece::Reference(reference) => Some(Use { at: at.clone(), reference, form: Form::Text }),
-            })),
-            Err(error) => errors.push((at.clone(), error.into())),
-        },
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                collect(item, &at.with(Segment::Index(index)), uses, errors);
-            }
+// === impl Reading ===
+
+impl Reading {
+    fn collect(&mut self, value: &Value) {
+        if self.at.segments().len() > MAX_DEPTH {
+            return self.note(TemplateError::TooDeep);
         }
-        Value::Object(fields) => {
-            for (key, field) in fields {
-                let at = at.with(Segment::Key(key.clone()));
-                if key.contains("$(") {
-                    errors.push((at.clone(), TemplateError::InKey));
+        match value {
+            Value::String(text) => match Parsed::read(text) {
+                Ok(Parsed::Value(reference)) => self.found(reference, Form::Value),
+                Ok(Parsed::Text(pieces)) => {
+                    for piece in pieces {
+                        if let Piece::Reference(reference) = piece {
+                            self.found(reference, Form::Text);
+                        }
+                    }
                 }
-                collect(field, &at, uses, errors);
+                Err(error) => self.note(error.into()),
+            },
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.below(Segment::Index(index), item);
+                }
             }
+            Value::Object(fields) => {
+                for (key, field) in fields {
+                    self.below(Segment::Key(key.clone()), field);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+
+    fn below(&mut self, segment: Segment, value: &Value) {
+        if self.uses.len() >= MAX_FOUND || self.errors.len() >= MAX_FOUND {
+            return;
+        }
+        let is_in_key = matches!(&segment, Segment::Key(key) if key.contains("$("));
+        self.at.push(segment);
+        if is_in_key {
+            self.note(TemplateError::InKey);
+        }
+        self.collect(value);
+        self.at.pop();
+    }
+
+    fn found(&mut self, reference: Reference, form: Form) {
+        if self.uses.len() < MAX_FOUND {
+            self.uses.push(Use { at: self.at.clone(), reference, form });
+        }
+    }
+
+    fn note(&mut self, error: TemplateError) {
+        if self.errors.len() < MAX_FOUND {
+            self.errors.push((self.at.clone(), error));
+        }
     }
 }
 
 fn render<'v>(
     value: &Value,
-    at: &ObjectPath,
+    at: &mut ObjectPath,
     find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>,
 ) -> Result<Value, RenderError> {
+    let below = |at: &mut ObjectPath, segment: Segment, value: &Value| {
+        at.push(segment);
+        let rendered = render(value, at, find);
+        at.pop();
+        rendered
+    };
     match value {
         Value::String(text) => render_text(text, at, find),
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items.map(|(index, item)| render(item, &at.with(Segment::Index(index)), find)).collect()
+            items.map(|(index, item)| below(at, Segment::Index(index), item)).collect()
         }
         Value::Object(fields) => {
             let rendered: Result<Map<String, Value>, RenderError> = fields
                 .iter()
-                .map(|(key, field)| Ok((key.clone(), render(field, &at.with(Segment::Key(key.clone())), find)?)))
+                .map(|(key, field)| Ok((key.clone(), below(at, Segment::Key(key.clone()), field)?)))
                 .collect();
             rendered.map(Value::Object)
         }

@@ -6,6 +6,8 @@ use bailiwick_machinery::label::{self, LabelSelector, Selector};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::shown::Shown;
+
 /// The annotation of a class that claims get which ask for none: "true".
 pub const DEFAULT_CLASS_ANNOTATION: &str = "claim.bailiwick.dev/is-default-class";
 /// The annotation of a class with a label selector that one of the classes already chosen for the claim must match.
@@ -92,20 +94,30 @@ impl<'c> Class<'c> {
     pub fn repelled_by(self, chosen: &[BTreeMap<String, String>]) -> Option<(&'static str, String)> {
         if let Some(text) = self.annotation(AFFINITY_ANNOTATION) {
             let near = |selector: Selector| chosen.iter().any(|labels| matches(&selector, labels));
-            match Selector::parse(text).map(near) {
+            let judged = Selector::parse(text).map(near);
+            let text = Shown::text(text);
+            match judged {
                 Ok(true) => {}
                 Ok(false) => {
                     return Some(("Affinity", format!("none of the classes chosen before it has the labels {text}")));
                 }
-                Err(error) => return Some(("Affinity", format!("its affinity \"{text}\" cannot be read: {error}"))),
+                Err(error) => {
+                    let error = Shown::text(&error.to_string());
+                    return Some(("Affinity", format!("its affinity \"{text}\" cannot be read: {error}")));
+                }
             }
         }
         let text = self.annotation(ANTI_AFFINITY_ANNOTATION)?;
         let near = |selector: Selector| chosen.iter().any(|labels| matches(&selector, labels));
-        match Selector::parse(text).map(near) {
+        let judged = Selector::parse(text).map(near);
+        let text = Shown::text(text);
+        match judged {
             Ok(false) => None,
             Ok(true) => Some(("AntiAffinity", format!("a class chosen before it has the labels {text}"))),
-            Err(error) => Some(("AntiAffinity", format!("its anti-affinity \"{text}\" cannot be read: {error}"))),
+            Err(error) => {
+                let error = Shown::text(&error.to_string());
+                Some(("AntiAffinity", format!("its anti-affinity \"{text}\" cannot be read: {error}")))
+            }
         }
     }
 

@@ -38,6 +38,8 @@ pub struct KindFacts {
     pub has_phase: bool,
     /// What claims have, and objects of this kind cannot hold.
     pub missing: Vec<String>,
+    /// Whether it is being deleted: none of its objects is made any more, and all that there are are about to go.
+    pub going: bool,
 }
 
 // === impl KindFacts ===
@@ -50,16 +52,19 @@ impl KindFacts {
     /// What the provisioner must be allowed to do with resources of a kind.
     pub const RESOURCE_VERBS: &'static [&'static str] = &RESOURCE_VERBS;
 
+    /// The group and the kind of an established definition. There may be objects of it, also if no version is served any more.
+    pub fn established(definition: &Value) -> Option<(&str, &str)> {
+        let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        is(definition, "Established").then(|| (text("/spec/group"), text("/spec/names/kind")))
+    }
+
     /// What an established definition says of its kind, for each version that is served.
     pub fn of(definition: &Value) -> Vec<Self> {
-        let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
-        let is = |name: &str| {
-            conditions.into_iter().flatten().any(|condition| condition["type"] == name && condition["status"] == "True")
-        };
-        if !is("Established") || is("Terminating") {
+        if Self::established(definition).is_none() {
             return Vec::new();
         }
         let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let going = is(definition, "Terminating") || !text("/metadata/deletionTimestamp").is_empty();
         let versions = definition.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
         let served = versions.filter(|version| version["served"] == true);
         let facts = |version: &Value| {
@@ -82,6 +87,7 @@ impl KindFacts {
                 has_conditions: has(schema, &["status", "conditions"]),
                 has_phase: has_status && has(schema, &["status", "bindingPhase"]),
                 missing,
+                going,
             }
         };
         served.map(facts).collect()
@@ -91,6 +97,12 @@ impl KindFacts {
     pub fn api_version(&self) -> String {
         format!("{}/{}", self.group, self.version)
     }
+}
+
+/// Whether a definition says that this is so.
+fn is(definition: &Value, name: &str) -> bool {
+    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|condition| condition["type"] == name && condition["status"] == "True")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The resource's side of a binding: whose it is, in which phase, and where its connection secret is.
 
+use bailiwick_machinery::name;
 use serde_json::{Map, Value, json};
 
 use super::reference::{ClaimRef, ObjectRef};
@@ -125,7 +126,9 @@ pub fn connection_secret(resource: &Value) -> Option<(String, String)> {
         .map(|name| (own.or_else(|| text("/spec/writeConnectionSecretToRef/namespace")).unwrap_or_default(), name));
     let told = || text("/status/binding/name").map(|name| (own.unwrap_or_default(), name));
     let (namespace, name) = written.or_else(told)?;
-    (!namespace.is_empty()).then(|| (namespace.to_owned(), name.to_owned()))
+    // Neither is put into a path before it is known that there can be such a Secret.
+    let can_be = name::dns1123_label(namespace).is_empty() && name::dns1123_subdomain(name).is_empty();
+    can_be.then(|| (namespace.to_owned(), name.to_owned()))
 }
 
 fn annotation<'v>(object: &'v Value, key: &str) -> Option<&'v str> {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::shown::Shown;
 use super::transform::{Transform, TransformError};
 use crate::field_path::{FieldPath, FieldPathError, SetError, Step};
 use crate::resource_binding_definition::{ProvisioningStrategy, SelectionStrategy, Strategies};
@@ -97,6 +98,14 @@ pub enum FormError {
         /// Why.
         error: SetError,
     },
+    /// A label or an annotation is something else than text.
+    #[error("{field} of the resource cannot be set: labels and annotations are texts, and it would be {value}")]
+    NotText {
+        /// The field of the resource.
+        field: FieldPath,
+        /// What it would be.
+        value: Shown,
+    },
 }
 
 // === impl Rules ===
@@ -155,20 +164,37 @@ impl Rules {
                     merge(&mut merged, template);
                     set(to, &mut resource, merged)?;
                 }
-                Provision::Translate { from, to, transforms } => translate(claim, from, to, transforms, &mut resource)?,
+                Provision::Translate { from, to, transforms } => {
+                    if let Some(value) = translated(claim, from, transforms)? {
+                        set(to, &mut resource, value)?;
+                    }
+                }
             }
         }
+        check_form(&resource)?;
         Ok(resource)
     }
 
-    /// The fields of a resource that come from the claim, with the values that they have by now.
-    pub fn translated(&self, claim: &Value) -> Result<Vec<(FieldPath, Value)>, FormError> {
-        let mut fields = Vec::new();
+    /// The fields of a resource that come from the claim, with the values that they have by now. What a later strategy sets
+    /// otherwise comes from there. A class that is not known may have said anything.
+    pub fn translated(&self, claim: &Value, class: Option<&Value>) -> Result<Vec<(FieldPath, Value)>, FormError> {
+        let mut fields: Vec<(FieldPath, Value)> = Vec::new();
         for step in &self.provisioning {
-            let Provision::Translate { from, to, transforms } = step else { continue };
-            let wanted = wanted(claim, from, transforms);
-            if let Some(value) = wanted.map_err(|error| FormError::Transform { field: from.clone(), error })? {
-                fields.push((to.clone(), value));
+            match step {
+                Provision::Translate { from, to, transforms } => {
+                    if let Some(value) = translated(claim, from, transforms)? {
+                        fields.retain(|(field, _)| field.below(to).is_none());
+                        fields.push((to.clone(), value));
+                    }
+                }
+                Provision::Overlay { from, to } => {
+                    let template = class.map(|class| from.get(class).unwrap_or(&Value::Null));
+                    fields.retain(|(field, _)| match (field.below(to), template) {
+                        (Some(_), None) => false,
+                        (Some(_), Some(Value::Null)) | (None, _) => true,
+                        (Some(steps), Some(template)) => !sets(template, steps),
+                    });
+                }
             }
         }
         Ok(fields)
@@ -209,18 +235,42 @@ fn wanted(claim: &Value, from: &FieldPath, transforms: &[Transform]) -> Result<O
     found.map(|value| Transform::apply_all(transforms, value)).transpose()
 }
 
-fn translate(
-    claim: &Value,
-    from: &FieldPath,
-    to: &FieldPath,
-    transforms: &[Transform],
-    resource: &mut Value,
-) -> Result<(), FormError> {
-    let wanted = wanted(claim, from, transforms);
-    match wanted.map_err(|error| FormError::Transform { field: from.clone(), error })? {
-        Some(value) => set(to, resource, value),
-        None => Ok(()),
+/// What a field of the claim becomes; none if there is nothing in it.
+fn translated(claim: &Value, from: &FieldPath, transforms: &[Transform]) -> Result<Option<Value>, FormError> {
+    wanted(claim, from, transforms).map_err(|error| FormError::Transform { field: from.clone(), error })
+}
+
+/// Whether a template, merged into an object, decides about the field behind these steps: it has a value there, or something
+/// without fields on the way.
+fn sets(template: &Value, steps: &[Step]) -> bool {
+    match (template, steps) {
+        (Value::Object(fields), [Step::Field(name), rest @ ..]) => {
+            fields.get(name).is_some_and(|inner| sets(inner, rest))
+        }
+        _ => true,
     }
+}
+
+/// What everything else in a resource is put into must be objects, whatever was put there; and labels and annotations are texts.
+fn check_form(resource: &Value) -> Result<(), FormError> {
+    for names in [&["spec"][..], &["metadata", "labels"], &["metadata", "annotations"]] {
+        let steps = names.iter().map(|name| Step::Field((*name).to_owned())).collect();
+        let Some(path) = FieldPath::new(steps) else { continue };
+        let fields = match path.get(resource) {
+            None => continue,
+            Some(Value::Object(fields)) => fields,
+            Some(_) => {
+                let error = SetError::NotAnObject { path: path.clone() };
+                return Err(FormError::Set { field: path, error });
+            }
+        };
+        let is_metadata = names.len() > 1;
+        if let Some((name, value)) = fields.iter().find(|(_, value)| is_metadata && !value.is_string()) {
+            let field = path.join(&[Step::Field(name.clone())]);
+            return Err(FormError::NotText { field, value: Shown::of(value) });
+        }
+    }
+    Ok(())
 }
 
 fn set(to: &FieldPath, resource: &mut Value, value: Value) -> Result<(), FormError> {

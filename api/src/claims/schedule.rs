@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::class::{Class, allows};
 use super::reference::ObjectRef;
 use super::rules::{ClassMatch, Rules};
+use super::shown::Shown;
 use crate::resource_binding_definition::ResourceBindingDefinition;
 
 /// How many candidates a claim is told of.
@@ -237,16 +238,18 @@ impl Requests {
         let tier = match (&self.class, &self.selector) {
             (Some(named), _) if means(named, &kind.api_version, &kind.kind) => {
                 if named.name != class.name() {
-                    return miss("NotNamed", format!("the claim names {}", named.name), 0);
+                    return miss("NotNamed", format!("the claim names {}", Shown::text(&named.name)), 0);
                 }
                 Tier::Named
             }
             (_, Some(Err(error))) => {
+                let error = Shown::text(error);
                 return miss("SelectorInvalid", format!("spec.classSelector cannot be read: {error}"), 0);
             }
             (_, Some(Ok(selector))) => {
                 let labels = class.labels();
                 if !selector.matches(|key| labels.get(key).map(String::as_str)) {
+                    let selector = Shown::text(&selector.to_string());
                     return miss("NotSelected", format!("it does not have the labels {selector}"), 2);
                 }
                 Tier::Selected
@@ -264,9 +267,11 @@ impl Requests {
                 miss("FieldMissing", format!("it has no {field}"), 3 + fulfilled)
             }
             ClassMatch::Differs { field, found, wanted, fulfilled } => {
+                let (found, wanted) = (Shown::of(&found), Shown::of(&wanted));
                 miss("NoMatch", format!("{field} is {found}, and the claim wants {wanted}"), 3 + fulfilled)
             }
             ClassMatch::Untransformed { field, error } => {
+                let error = Shown::text(&error.to_string());
                 miss("TransformFailed", format!("{field} of the claim cannot be compared: {error}"), 3)
             }
         }
@@ -318,11 +323,15 @@ impl<'o> Search<'_, 'o> {
         }
         if let Some(pick) = self.without_class(index, entry, picks) {
             picks.push(pick);
-            let found = self.choose(index + 1, picks, chosen, repelled);
-            if !found {
-                picks.pop();
+            let is_named = matches!(picks.last(), Some((_, Pick::Named(_))));
+            if self.choose(index + 1, picks, chosen, repelled) {
+                return true;
             }
-            return found;
+            picks.pop();
+            // What is there is only preferred: a class may go with others where it does not.
+            if is_named {
+                return false;
+            }
         }
         for (rank, object) in self.eligible.get(index).cloned().unwrap_or_default() {
             let class = Class(object);
@@ -355,6 +364,10 @@ impl<'o> Search<'_, 'o> {
                 ..named.clone()
             };
             return Some(((Tier::Named, "", ""), Pick::Named(named)));
+        }
+        let names_class = |named: &ObjectRef| means(named, &resource.class.api_version, &resource.class.kind);
+        if self.requests.class.as_ref().is_some_and(names_class) {
+            return None;
         }
         let is_taken = |object: &ObjectRef| picks.iter().any(|(_, pick)| *pick == Pick::Existing(object.clone()));
         let selected = |object: &Value| match &self.requests.selector {

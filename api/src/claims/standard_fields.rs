@@ -4,6 +4,22 @@ use serde_json::{Map, Value, json};
 
 use super::resource::Phase;
 
+/// What objects are called: names of DNS.
+const NAME: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+const MAX_NAME: usize = 253;
+/// What a schema demands of an object beside what it demands of each of its fields.
+const DEMANDS: [&str; 9] = [
+    "required",
+    "minProperties",
+    "maxProperties",
+    "enum",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "x-kubernetes-validations",
+];
+
 /// What a claim says in its spec beside what is special to it.
 pub(super) fn spec_fields() -> Map<String, Value> {
     let fields = json!({
@@ -27,7 +43,7 @@ pub(super) fn spec_fields() -> Map<String, Value> {
             },
         },
         "classRef": reference("The class that is to satisfy this claim. What was decided stands in the status."),
-        "resourceRef": reference(
+        "resourceRef": named(
             "A resource that exists already and is to satisfy this claim. What was decided stands in the status."
         ),
         "writeConnectionSecretToRef": {
@@ -82,8 +98,13 @@ pub(super) fn status_fields() -> Map<String, Value> {
             "items": {
                 "type": "object",
                 "properties": {
-                    "definition": text(), "index": { "type": "integer", "format": "int64" }, "kind": text(), "name": text(),
-                    "eligible": { "type": "boolean" }, "reason": text(), "message": text(),
+                    "definition": { "type": "string", "description": "The definition that it was considered for." },
+                    "index": { "type": "integer", "format": "int64", "description": "For which of its resources." },
+                    "kind": { "type": "string", "description": "The kind of the class." },
+                    "name": { "type": "string", "description": "Its name." },
+                    "eligible": { "type": "boolean", "description": "Whether it can satisfy the claim." },
+                    "reason": { "type": "string", "description": "Why, in one word." },
+                    "message": { "type": "string", "description": "What it lacks." },
                 },
             },
         },
@@ -111,6 +132,13 @@ fn reference(description: &str) -> Value {
             "uid": { "type": "string" },
         },
     })
+}
+
+/// A reference to something that must be called as objects are.
+fn named(description: &str) -> Value {
+    let mut reference = reference(description);
+    reference["properties"]["name"] = json!({ "type": "string", "maxLength": MAX_NAME, "pattern": NAME });
+    reference
 }
 
 fn conditions() -> Value {
@@ -153,6 +181,51 @@ pub fn redefined_fields(schema: &Map<String, Value>) -> Vec<String> {
         found.extend(fields.keys().filter(|name| written.contains_key(*name)).map(|name| format!("{part}.{name}")));
     }
     found
+}
+
+/// What a written schema demands of standard fields beside them, as paths below it: a claim that cannot fulfil it could not say what
+/// it has, or not ask for anything.
+pub fn demands_of_standard_fields(schema: &Map<String, Value>) -> Vec<String> {
+    let schema = Value::Object(schema.clone());
+    let (spec, status) = (&schema["properties"]["spec"], &schema["properties"]["status"]);
+    let fields = spec_fields();
+    let is_standard = |name: &str| fields.contains_key(name);
+    let mut found = Vec::new();
+    for keyword in DEMANDS {
+        let of_root = json!({ keyword: schema[keyword] });
+        if mentions(&of_root, &|name| name == "status") || mentions_below(&of_root, "spec", &is_standard) {
+            found.push(keyword.to_owned());
+        }
+        if mentions(&json!({ keyword: spec[keyword] }), &is_standard) {
+            found.push(format!("properties.spec.{keyword}"));
+        }
+        // Nobody but the controllers writes it, and they know nothing of what else is in it.
+        if !status[keyword].is_null() {
+            found.push(format!("properties.status.{keyword}"));
+        }
+    }
+    found
+}
+
+/// Whether a schema says something of a field that has one of these names.
+fn mentions(schema: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    let mut required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut properties = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+    required.any(is_meant)
+        || properties.any(|name| is_meant(name))
+        || alternatives(schema).any(|inner| mentions(inner, is_meant))
+}
+
+/// Whether a schema says something of a field, below this one, that has one of these names.
+fn mentions_below(schema: &Value, field: &str, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    mentions(&schema["properties"][field], is_meant)
+        || alternatives(schema).any(|inner| mentions_below(inner, field, is_meant))
+}
+
+/// The schemas that a schema is put together from.
+fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema[keyword].as_array());
+    lists.flatten().chain(schema.get("not"))
 }
 
 /// The standard fields that a kind lacks which was defined by hand, as paths. `candidates` and what else is only told may be

@@ -87,9 +87,9 @@ impl Allocation {
     }
 }
 
-/// Nothing is written in the way its limit is.
+/// An amount is written in the way its limit is; how it was written by someone is not stored.
 fn shown(amount: Quantity, hard: &Quantity) -> Quantity {
-    if amount.is_zero() { amount.in_format(hard.format()) } else { amount }
+    if amount == *hard { hard.clone() } else { amount.in_format(hard.format()) }
 }
 
 impl Default for Written {

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use bailiwick_machinery::{Quantity, QuantityFormat};
-use serde::{Deserialize, Serialize};
+use bailiwick_machinery::{Quantity, QuantityError, QuantityFormat};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 /// Of each resource how much, by canonical names. No amount is negative, or more than 2^63-1, which is the most that
-/// Kubernetes knows: so sums are exact.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Kubernetes knows: so sums are exact. So is what is stored: units of 1024, in which sums would be cut off when they are read
+/// again, are not written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Amounts(BTreeMap<String, Quantity>);
 
@@ -17,11 +18,15 @@ pub struct Amounts(BTreeMap<String, Quantity>);
 const COUNTED: [&str; 6] =
     ["configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services"];
 
+/// How the names of huge pages begin, which are counted by two names.
+const HUGE_PAGES: &str = "hugepages-";
+
 /// The name of a resource that stands for all that mean the same: `cpu` and `requests.cpu`, `secrets` and `count/secrets`.
 /// (`pods` and `count/pods` are not the same: pods that have ended count for the second only.)
 pub fn canonical_resource(name: &str) -> Cow<'_, str> {
     match name {
         "cpu" | "memory" | "ephemeral-storage" => Cow::Owned(format!("requests.{name}")),
+        _ if name.starts_with(HUGE_PAGES) => Cow::Owned(format!("requests.{name}")),
         _ => match name.strip_prefix("count/") {
             Some(kind) if COUNTED.contains(&kind) => Cow::Borrowed(kind),
             _ => Cow::Borrowed(name),
@@ -32,11 +37,19 @@ pub fn canonical_resource(name: &str) -> Cow<'_, str> {
 // === impl Amounts ===
 
 impl Amounts {
-    /// Reads what an object says. What is no amount is not there, as Kubernetes would not have taken it. If a resource is
-    /// there by two names, the larger amount counts.
+    /// Reads what an object says. What is no amount is not there, as Kubernetes would not have taken it. One that Kubernetes
+    /// takes, and that has more digits than we keep, counts as the most there can be. If a resource is there by two names, the
+    /// larger amount counts.
     pub fn from_json(value: Option<&Value>) -> Self {
         let entries = value.and_then(Value::as_object).into_iter().flatten();
-        let read = |(name, amount): (&String, &Value)| Some((name.clone(), Quantity::from_json(amount).ok()?));
+        let read = |(name, amount): (&String, &Value)| {
+            let amount = match Quantity::from_json(amount) {
+                Ok(amount) => amount,
+                Err(QuantityError::OutOfRange) => most(),
+                Err(_) => return None,
+            };
+            Some((name.clone(), amount))
+        };
         entries.filter_map(read).collect()
     }
 
@@ -70,6 +83,11 @@ impl Amounts {
         self.0.is_empty()
     }
 
+    /// Forgets all resources but those of `counted`.
+    pub(super) fn keep_only(&mut self, counted: &Self) {
+        self.0.retain(|name, _| counted.0.contains_key(name));
+    }
+
     /// Makes each amount at least what it is in `other`.
     pub fn raise_to(&mut self, other: &Self) {
         for (name, amount) in &other.0 {
@@ -93,6 +111,12 @@ impl Amounts {
             let rest = minus(&self.of(name), amount);
             self.0.insert(name.clone(), rest);
         }
+    }
+}
+
+impl Serialize for Amounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(name, amount)| (name, amount.in_format(QuantityFormat::DecimalSi))))
     }
 }
 

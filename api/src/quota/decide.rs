@@ -42,8 +42,23 @@ pub struct Excess {
     pub limit: Quantity,
 }
 
-/// Decides about a change in a project, and gives its account with the change reserved. `total` is what all projects have; `counted` is what this project has of that,
-/// which is nothing if it has not been counted yet.
+// === impl Change ===
+
+impl Change {
+    /// The same, where it is known of some ResourceQuotas what is used of them now.
+    #[must_use]
+    pub fn with_used(mut self, known: &[QuotaFacts]) -> Self {
+        if let Some(old) = &mut self.old
+            && let Some(known) = known.iter().find(|known| known.name == old.name)
+        {
+            old.used.clone_from(&known.used);
+        }
+        self
+    }
+}
+
+/// Decides about a change in a project, and gives its account with the change reserved. `total` is what all projects have;
+/// `counted` is what this project has of that, which is nothing if it has not been counted yet.
 ///
 /// What rises is compared with the limit, resource by resource. What falls or stays always fits, however much there is.
 pub fn decide(
@@ -58,19 +73,25 @@ pub fn decide(
     if !change.may_uncover && !uncovered.is_empty() {
         return Err(Refusal::Uncovers(uncovered.into_iter().map(str::to_owned).collect()));
     }
-    let mut before = account.clone();
+    // What was promised is no ground to promise it again: there may be less to give away by now.
+    let written = account.clone().without_reservations(allocation);
+    let (mut before, mut raised) = (written.clone(), written);
     if let Some(old) = old {
         // What is used of it now counts, even if nobody has told us.
         before.reserve(Some(old), old, change.at, allocation);
     }
+    raised.reserve(old, new, change.at, allocation);
     let mut after = account.clone();
     after.reserve(old, new, change.at, allocation);
     let mut excesses = Vec::new();
     for (resource, limit) in allocation.hard.iter() {
+        let rises = raised.charge.of(resource) > before.charge.of(resource);
         let requested = after.charge.of(resource);
         let allocated = minus(&total.of(resource), &counted.of(resource));
-        if requested > before.charge.of(resource) && plus(&allocated, &requested) > *limit {
-            let limit = limit.clone();
+        if rises && plus(&allocated, &requested) > *limit {
+            // All of them are written in the way the limit is.
+            let alike = |amount: Quantity| amount.in_format(limit.format());
+            let (requested, allocated, limit) = (alike(requested), alike(allocated), limit.clone());
             excesses.push(Excess { resource: resource.to_owned(), requested, allocated, limit });
         }
     }

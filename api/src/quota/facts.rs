@@ -11,6 +11,10 @@ use super::scopes::ScopeSet;
 /// How many digits of a hash are kept: enough that nobody finds two specs that share one.
 const HASH_DIGITS: usize = 32;
 
+/// About how many bytes a resource takes beside its name, and a ResourceQuota beside its name and its resources.
+const ENTRY_BYTES: usize = 24;
+const FACTS_BYTES: usize = 160;
+
 /// What counts of a ResourceQuota.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -51,6 +55,19 @@ impl QuotaFacts {
             hard,
             used: Amounts::from_json(quota.pointer("/status/used")),
         }
+    }
+
+    /// About how many bytes it has where it is stored.
+    pub(super) fn weight(&self) -> usize {
+        let scopes: usize = self.scopes.texts().map(|scope| scope.len() + ENTRY_BYTES).sum();
+        let amounts = self.hard.resources().chain(self.used.resources());
+        FACTS_BYTES + self.name.len() + scopes + amounts.map(|resource| resource.len() + ENTRY_BYTES).sum::<usize>()
+    }
+
+    /// Forgets all resources but those of `counted`.
+    pub(super) fn keep_only(&mut self, counted: &Amounts) {
+        self.hard.keep_only(counted);
+        self.used.keep_only(counted);
     }
 
     /// The larger one of what it allows and what is used of it.

@@ -75,12 +75,10 @@ fn names_and_dependencies() {
         "",
     );
     let wait = |name: &str, on: &str| json!({"name": name, "dependsOn": [on], "spec": config_map(name, json!({}))});
-    only(
-        json!([a(), wait("x", "y"), wait("y", "z"), wait("z", "x")]),
-        "spec.resources[1].dependsOn",
-        ProblemKind::Invalid,
-        "x -> y -> z -> x",
-    );
+    let circle = json!([a(), wait("x", "y"), wait("y", "z"), wait("z", "x")]);
+    only(circle.clone(), "spec.resources[1].dependsOn", ProblemKind::Invalid, "must not wait for each other");
+    let found = Plan::of(&spec(circle), "here").expect_err("they wait for each other");
+    assert_eq!(found[0].found, "x -> y -> z -> x");
     let indirect = json!([a(), wait("b", "a"), {"name": "c", "dependsOn": ["b"], "spec": config_map("c", json!({"x": "$(a.data.x)"}))}]);
     only(indirect.clone(), "spec.resources[2].spec.data.x", ProblemKind::Invalid, "only direct dependencies");
     let inferring = BundleSpec { infer_dependencies: true, ..spec(indirect) };
@@ -163,12 +161,63 @@ fn what_objects_are_called() {
         "owner",
     );
     only(
+        metadata("labels", json!({"a": "b", "applyset.kubernetes.io/part-of": "c"})),
+        "spec.resources[1].spec.metadata.labels['applyset.kubernetes.io/part-of']",
+        ProblemKind::Forbidden,
+        "written by the server",
+    );
+    only(
         b(config_map("a", json!({}))),
         "spec.resources[1].spec.metadata.name",
         ProblemKind::Invalid,
         "the same object",
     );
     only(b(json!("$((a))")), "spec.resources[1].spec", ProblemKind::Invalid, "path is empty");
+}
+
+/// B-01: what an object states of itself leads to no other place than its own.
+#[test]
+fn names_that_lead_elsewhere() {
+    let of = |api_version: &str, kind: &str, name: &str| json!([{"name": "a", "spec": {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}}]);
+    for wrong in [
+        "bundle.bailiwick.dev/v1alpha1/bundles",
+        "bundle.bailiwick.dev/v1alpha1?watch=true",
+        "bundle.bailiwick.dev/v1alpha1/bundles?watch=true",
+        "../api/v1",
+        "v1#",
+    ] {
+        only(of(wrong, "ConfigMap", "a"), "spec.resources[0].spec.apiVersion", ProblemKind::Invalid, "apps/v1");
+    }
+    only(of("v1", "Config/Map", "a"), "spec.resources[0].spec.kind", ProblemKind::Invalid, "letters");
+    for wrong in ["?limit=1", "a/b", "..", ".", "a#b", "a%2fb", &"a".repeat(254)] {
+        only(of("v1", "ConfigMap", wrong), "spec.resources[0].spec.metadata.name", ProblemKind::Invalid, "one part");
+    }
+    for fine in ["a", "system:a", "a.b"] {
+        assert!(Plan::of(&spec(of("v1", "ConfigMap", fine)), "here").is_ok());
+    }
+}
+
+/// B-08: however much is wrong, it is told in bounds and soon.
+#[test]
+fn much_that_is_wrong() {
+    let texts = |text: &str, count: usize| json!((0..count).map(|_| text).collect::<Vec<_>>());
+    let mut deep = texts("$(b.data.x)", 200_000);
+    for _ in 0..100 {
+        deep = json!({"x": deep});
+    }
+    let references = json!([
+        {"name": "b", "spec": config_map("b", json!({"x": "1"}))},
+        {"name": "a", "dependsOn": ["b"], "spec": config_map("a", deep)},
+    ]);
+    only(references, "spec.resources", ProblemKind::TooMany, "1000");
+    let many = |text: &str| {
+        let resources = (0..20).map(
+            |number| json!({"name": format!("r{number}"), "spec": config_map(&format!("r{number}"), texts(text, 900))}),
+        );
+        Plan::of(&spec(resources.collect()), "here").expect_err("something is wrong").len()
+    };
+    assert_eq!(many("$(oops"), MAX_PROBLEMS);
+    assert_eq!(many("$(nobody.x)"), 1, "there are too many references");
 }
 
 /// B-SMITH-3, B-02: a value of a Secret becomes data of a Secret, or somebody said that it need not.
@@ -196,4 +245,41 @@ fn secrets_flow_into_secrets() {
         assert!(Plan::of(&spec(of(fine, false)), "here").is_ok());
     }
     assert!(Plan::of(&spec(of(config_map("c", json!({"x": "$(key.data.p)"})), true)), "here").is_ok());
+}
+
+/// B-02: a permission is one for the object that has it, and not for whatever takes the value from there.
+#[test]
+fn permissions_do_not_spread() {
+    let key = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"p": "eA=="}});
+    let of = |last: &str, allow: bool| {
+        let (first, second) = (config_map("c", json!({"p": "$(key.data.p)", "x": "1"})), json!("$((c.data))"));
+        json!([
+            {"name": "d", "dependsOn": ["c"], "allowSecretValues": true, "spec": config_map("d", second)},
+            {"name": "e", "dependsOn": ["d"], "allowSecretValues": allow, "spec": config_map("e", json!({"x": last}))},
+            {"name": "c", "dependsOn": ["key"], "allowSecretValues": true, "spec": first},
+            {"name": "key", "spec": key},
+        ])
+    };
+    for last in ["$(d.data.p)", "$(d.data.x)"] {
+        only(of(last, false), "spec.resources[1].spec.data.x", ProblemKind::Forbidden, "allowSecretValues");
+        assert!(Plan::of(&spec(of(last, true)), "here").is_ok());
+    }
+    assert!(Plan::of(&spec(of("$(d.metadata.name)", false)), "here").is_ok());
+}
+
+/// B-02: what everyone may know of a Secret, such as its labels, is not for everyone if another Secret's value was put there.
+#[test]
+fn open_fields_of_secrets_may_hold_secrets() {
+    let secret = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}});
+    let of = |path: &str, allow: bool| {
+        json!([
+            {"name": "key", "spec": secret("s", json!({}))},
+            {"name": "b", "dependsOn": ["key"], "allowSecretValues": true, "spec": secret("b", json!({"x": "$(key.data.p)"}))},
+            {"name": "c", "dependsOn": ["b"], "allowSecretValues": allow, "spec": config_map("c", json!({"x": path}))},
+        ])
+    };
+    let field = "spec.resources[2].spec.data.x";
+    only(of("$(b.metadata.labels.x)", false), field, ProblemKind::Forbidden, "allowSecretValues");
+    assert!(Plan::of(&spec(of("$(b.metadata.labels.x)", true)), "here").is_ok());
+    assert!(Plan::of(&spec(of("$(b.metadata.labels.y)", false)), "here").is_ok());
 }

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 
@@ -89,6 +90,26 @@ fn what_is_no_reference() {
     ] {
         assert!(refused(text).contains("cannot be used"), "{text}");
     }
+}
+
+/// B-06: what is kept about an object is not told by naming all that is around it either.
+#[test]
+fn records_are_no_values() {
+    let object = json!({
+        "metadata": {
+            "name": "a", "managedFields": [{"manager": "m"}],
+            "annotations": {
+                "mine": "1", "bundle.bailiwick.dev/x": "2", "kubectl.kubernetes.io/last-applied-configuration": "3",
+            },
+        },
+        "data": {"annotations": {"bundle.bailiwick.dev/x": "2"}},
+    });
+    let find = |path: &str| reference("a", Part::Object, path).find(&object).map(Cow::into_owned);
+    assert_eq!(find("metadata.annotations"), Some(json!({"mine": "1"})));
+    assert_eq!(find("metadata"), Some(json!({"name": "a", "annotations": {"mine": "1"}})));
+    assert_eq!(find("metadata.annotations.mine"), Some(json!("1")));
+    assert_eq!(find("data"), Some(object["data"].clone()));
+    assert_eq!(find("status"), None);
 }
 
 proptest! {

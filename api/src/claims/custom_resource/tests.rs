@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{cluster_roles, custom_resource_definition};
 use crate::ResourceClaimDefinition;
-use crate::claims::{KindFacts, missing_fields, redefined_fields};
+use crate::claims::{KindFacts, demands_of_standard_fields, missing_fields, redefined_fields};
 
 /// The definition of the seed.
 fn mysql_instance() -> Value {
@@ -122,6 +122,51 @@ fn standard_fields_are_known() {
     assert_eq!(redefined_fields(schema.as_object().unwrap()), ["spec.classRef", "status.bindingPhase"]);
     let text = json!({ "properties": { "spec": { "type": "string" } } });
     assert_eq!(redefined_fields(text.as_object().unwrap()), ["spec"], "there would be nowhere to put them");
+}
+
+/// RCD-20: nor can a schema demand something by which a claim could not have them.
+#[test]
+fn nothing_is_demanded_of_standard_fields() {
+    let demands = |schema: Value| demands_of_standard_fields(schema.as_object().unwrap());
+    let in_spec = |spec: Value| json!({ "properties": { "spec": spec } });
+    let in_status = |status: Value| json!({ "properties": { "status": status } });
+    let harmless = json!({
+        "required": ["spec"],
+        "allOf": [{ "properties": { "spec": { "required": ["size"] } } }],
+        "properties": {
+            "spec": {
+                "required": ["size"], "maxProperties": 9, "properties": { "size": { "enum": [1] } },
+                "anyOf": [{ "required": ["size"] }, { "not": { "properties": { "size": {} } } }],
+            },
+            "status": { "properties": { "mine": { "type": "object", "required": ["a"] } } },
+        },
+    });
+    assert_eq!(demands(harmless), Vec::<String>::new());
+    assert_eq!(demands(in_status(json!({ "required": ["mine"] }))), ["properties.status.required"]);
+    let all = json!({ "maxProperties": 1, "allOf": [{}], "anyOf": [{}], "oneOf": [{}], "not": {} });
+    let found = ["maxProperties", "allOf", "anyOf", "oneOf", "not"].map(|word| format!("properties.status.{word}"));
+    assert_eq!(demands(in_status(all)), found);
+    assert_eq!(demands(in_spec(json!({ "required": ["size", "classRef"] }))), ["properties.spec.required"]);
+    let nested = json!({ "oneOf": [{ "allOf": [{ "not": { "required": ["resourceRef"] } }] }] });
+    assert_eq!(demands(in_spec(nested)), ["properties.spec.oneOf"]);
+    let nested = json!({ "not": { "properties": { "classSelector": { "type": "object" } } } });
+    assert_eq!(demands(in_spec(nested)), ["properties.spec.not"]);
+    assert_eq!(demands(json!({ "required": ["status"] })), ["required"]);
+    let above = json!({ "anyOf": [{ "properties": { "status": { "required": ["mine"] } } }] });
+    assert_eq!(demands(above), ["anyOf"]);
+    let above = json!({ "not": { "allOf": [{ "properties": { "spec": { "required": ["classRef"] } } }] } });
+    assert_eq!(demands(above), ["not"]);
+}
+
+/// RCD-47: a resource can be asked for only by what can be a name.
+#[test]
+fn names_of_resources_are_names() {
+    let made = made(mysql_instance());
+    let name = made
+        .pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/resourceRef/properties/name")
+        .unwrap();
+    assert_eq!(name["maxLength"], 253);
+    assert_eq!(name["pattern"], r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$");
 }
 
 #[test]

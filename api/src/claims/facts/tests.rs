@@ -42,6 +42,12 @@ fn only_what_is_served_counts() {
     let mut going = definition(json!({}));
     going["status"]["conditions"] =
         json!([{ "type": "Established", "status": "True" }, { "type": "Terminating", "status": "True" }]);
-    assert_eq!(KindFacts::of(&going), []);
+    assert!(KindFacts::of(&going)[0].going, "its objects must be able to go");
+    assert!(!KindFacts::of(&definition(json!({})))[0].going);
     assert_eq!(KindFacts::of(&json!({})), []);
+    let mut unserved = definition(json!({}));
+    unserved["spec"]["versions"][0]["served"] = json!(false);
+    assert_eq!(KindFacts::of(&unserved), []);
+    assert_eq!(KindFacts::established(&unserved), Some(("p.example", "Server")));
+    assert_eq!(KindFacts::established(&json!({})), None);
 }

@@ -62,6 +62,10 @@ fn where_the_secret_is() {
     );
     assert_eq!(found(json!({ "spec": { "writeConnectionSecretToRef": { "name": "s" } } })), None);
     assert_eq!(found(json!({})), None);
+    for (namespace, name) in [("a/../b", "s"), ("A", "s"), ("a", "../../pods"), ("a", "s?watch=1"), ("a", "S")] {
+        let odd = json!({ "spec": { "writeConnectionSecretToRef": { "namespace": namespace, "name": name } } });
+        assert_eq!(found(odd), None, "there can be no {namespace}/{name}");
+    }
 }
 
 #[test]

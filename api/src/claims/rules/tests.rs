@@ -97,7 +97,7 @@ fn several_rules_and_lists() {
         "spec": { "a": 1, "b": { "c": 1, "d": 2 }, "disks": [{ "size": 7 }] },
     });
     assert_eq!(rules.form(&claim, &class).unwrap(), expected);
-    let translated = rules.translated(&claim).unwrap();
+    let translated = rules.translated(&claim, Some(&class)).unwrap();
     assert_eq!(translated.len(), 2);
     assert_eq!(translated[0], (".spec.disks[0].size".parse().unwrap(), json!(7)));
 }
@@ -109,6 +109,84 @@ fn what_cannot_be_formed_says_why() {
     assert!(error.contains(".spec.forProvider is not an object"), "{error}");
     let error = rules(cloud_sql()).form(&json!({ "spec": { "engineVersion": [] } }), &json!({})).expect_err("a list");
     assert!(error.to_string().contains(".spec.engineVersion of the claim cannot be translated"), "{error}");
+}
+
+/// D-14: whatever is put where a resource has its fields, labels or annotations, these are still what they must be.
+#[test]
+fn a_resource_has_the_form_of_one() {
+    let formed = |to: &str, value: Value| {
+        let rules = rules(json!({
+            "provisioning": ["overlay", "translate"],
+            "overlay": [{ "fromClassField": ".template", "toResourceField": ".spec" }],
+            "translate": [{ "fromClaimField": ".spec.value", "toResourceField": to }],
+        }));
+        let formed = rules.form(&json!({ "spec": { "value": value } }), &json!({ "template": { "a": 1 } }));
+        formed.map_err(|error| error.to_string())
+    };
+    for place in [".spec", ".metadata.labels", ".metadata.annotations"] {
+        for value in [json!("text"), json!(7), json!([{}]), json!(true)] {
+            let error = formed(place, value).unwrap_err();
+            assert!(error.contains(&format!("{place} is not an object")), "{error}");
+        }
+        formed(place, json!({ "a": "b" })).unwrap();
+    }
+    let error = formed(".metadata.labels[0]", json!("text")).unwrap_err();
+    assert!(error.contains(".metadata.labels is not an object"), "{error}");
+    for (place, value) in [("labels", json!(7)), ("annotations", json!({})), ("labels", json!("l".repeat(100_000)))] {
+        let result = formed(&format!(".metadata.{place}.size"), value.clone());
+        match value.is_string() {
+            true => drop(result.unwrap()),
+            false => assert_eq!(
+                result.unwrap_err(),
+                format!(
+                    ".metadata.{place}.size of the resource cannot be set: labels and annotations are texts, and it would \
+                     be {value}"
+                )
+            ),
+        }
+    }
+    formed(".spec.labels.size", json!(7)).unwrap();
+}
+
+/// RCD-28: what follows a claim is what came from it: a later strategy that sets the same counts here too.
+#[test]
+fn what_is_translated_counts_if_nothing_later_does() {
+    let translate = |from: &str, to: &str| json!({ "fromClaimField": from, "toResourceField": to });
+    let with = |provisioning: Value| {
+        rules(json!({
+            "provisioning": provisioning,
+            "overlay": [{ "fromClassField": ".template", "toResourceField": ".spec" }],
+            "translate": [
+                translate(".spec.first", ".spec.size"),
+                translate(".spec.region", ".spec.place.region"),
+                translate(".spec.second", ".spec.size"),
+                translate(".spec.kept", ".metadata.labels.kept"),
+            ],
+        }))
+    };
+    let claim = json!({ "spec": { "first": 1, "second": 2, "region": "west", "kept": "k" } });
+    let names = |rules: &Rules, claim: &Value, class: Option<&Value>| -> Vec<String> {
+        let fields = rules.translated(claim, class).unwrap();
+        fields.iter().map(|(path, value)| format!("{path}={value}")).collect()
+    };
+    let all = [".spec.place.region=\"west\"", ".spec.size=2", ".metadata.labels.kept=\"k\""];
+    let class = |template: Value| json!({ "template": template });
+    let full = class(json!({ "size": 9, "place": { "region": "east" } }));
+    let last = with(json!(["overlay", "translate"]));
+    assert_eq!(names(&last, &claim, Some(&full)), all);
+    assert_eq!(names(&last, &claim, None), all);
+    // The second says nothing, so that the first one counts.
+    let only_first = json!({ "spec": { "first": 1 } });
+    assert_eq!(names(&last, &only_first, None), [".spec.size=1"]);
+
+    let first = with(json!(["translate", "overlay"]));
+    assert_eq!(names(&first, &claim, Some(&class(Value::Null))), all);
+    assert_eq!(names(&first, &claim, Some(&class(json!({ "place": { "zone": 1 }, "other": 1 })))), all);
+    assert_eq!(names(&first, &claim, Some(&class(json!({ "size": 9 })))), [all[0], all[2]]);
+    assert_eq!(names(&first, &claim, Some(&class(json!({ "place": "nowhere" })))), [all[1], all[2]]);
+    for class in [Some(&full), None] {
+        assert_eq!(names(&first, &claim, class), [all[2]]);
+    }
 }
 
 /// RCD-27: a field of the claim equals a field of the class, after the transforms.

@@ -159,6 +159,40 @@ fn matches_and_near_misses() {
     assert_eq!(told, expected);
 }
 
+/// RCD-34, B-RCD-1: what cannot be compared is told, and nobody is told of anything at length.
+#[test]
+fn misses_are_told_in_short() {
+    let mut mapped = entry("Server", true);
+    mapped["class"]["strategies"]["match"][0]["transforms"] = json!({ "map": { "5.7": "five" } });
+    let servers = || vec![class("server", 1, json!({ "version": "five" }))];
+    let world = World::default().with("azure", json!([mapped]), vec![servers()]);
+    assert_eq!(world.chosen(json!({ "spec": { "version": "5.7" } })), picked(0, &["server"]));
+    let (choice, candidates) = world.ask(json!({ "spec": { "version": "8" } }));
+    assert_eq!((choice, candidates[0].eligible, candidates[0].reason.as_str()), (None, false, "TransformFailed"));
+    assert_eq!(candidates[0].message, ".spec.version of the claim cannot be compared: map has no entry for \"8\"");
+
+    let long = "x".repeat(100_000);
+    let plain = World::default().with("gcp", json!([entry("Server", true)]), vec![servers()]);
+    let cases = [
+        (&world, "TransformFailed", json!({ "version": long })),
+        (&plain, "NoMatch", json!({ "version": long })),
+        (&plain, "NotNamed", json!({ "classRef": { "name": long } })),
+        (&plain, "SelectorInvalid", json!({ "classSelector": { "matchLabels": { &long: "" } } })),
+        (
+            &plain,
+            "NotSelected",
+            json!({ "classSelector": { "matchExpressions": [
+            { "key": "a", "operator": "In", "values": (0..10_000).map(|number| format!("v{number}")).collect::<Vec<_>>() },
+        ] } }),
+        ),
+    ];
+    for (world, reason, spec) in cases {
+        let (_, candidates) = world.ask(json!({ "spec": spec }));
+        let Candidate { reason: told, message, .. } = &candidates[0];
+        assert!(told == reason && message.len() < 800, "{told} instead of {reason}, {} bytes", message.len());
+    }
+}
+
 /// RCD-42: a class is chosen only with another whose labels it wants, or does not want.
 #[test]
 fn affinity() {
@@ -280,4 +314,24 @@ fn the_search_ends() {
     let entries: Vec<Value> = (0..6).map(|_| entry("Server", false)).collect();
     let classes = vec![servers.clone(), servers.clone(), servers.clone(), servers.clone(), servers, vec![repelled]];
     assert_eq!(World::default().with("big", json!(entries), classes).chosen(json!({})), None);
+}
+
+/// D-RCD-5, B-RCD-8: a class that a claim names counts more than what is there; and what is there is not insisted on where it
+/// does not go with the rest.
+#[test]
+fn what_is_there_is_only_preferred() {
+    let there = || vec![class("pool", 1, json!({ "kind": "Server" }))];
+    let servers = || vec![class("gold", 1, labelled("region", "west")), default_class("silver", 2)];
+    let mut world = World::default().with("one", json!([entry("Server", false)]), vec![servers()]);
+    world.existing = vec![vec![there()]];
+    assert_eq!(world.chosen(json!({})), picked(0, &["existing pool"]));
+    assert_eq!(world.chosen(json!({ "spec": { "classRef": { "name": "gold" } } })), picked(0, &["gold"]));
+
+    let west = vec![class("western", 1, annotated("affinity", "region=west"))];
+    let resources = json!([entry("Server", false), entry("Rule", false)]);
+    let mut world = World::default().with("two", resources, vec![servers(), west]);
+    world.existing = vec![vec![there(), Vec::new()]];
+    let all =
+        json!({ "spec": { "classSelector": { "matchExpressions": [{ "key": "none", "operator": "DoesNotExist" }] } } });
+    assert_eq!(world.chosen(all), picked(0, &["gold", "western"]));
 }
