@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::served_kind::ServedKind;
 use crate::update::Part;
-use crate::write::WriteOptions;
+use crate::write::{Tracking, WriteOptions};
 
 /// An object that has the form of its kind, which is all that can be written. Its values are checked when it is.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl ServedKind {
         }
         let unknown = match self.host_type() {
             Some(host_type) => host_type.accept(&mut object).map_err(|error| self.unfit(&error))?,
-            None => self.fit_to_schema(&mut object)?,
+            None => self.fit_to_schema(&mut object, &options.tracking)?,
         };
         self.kind().rules().complete(&mut object);
         let problems = problems(options);
@@ -64,18 +64,37 @@ impl ServedKind {
     }
 
     /// Makes an object what its schema says it is. Returns where the fields were that nobody knows.
-    fn fit_to_schema(&self, object: &mut Object) -> Result<Vec<String>> {
+    fn fit_to_schema(&self, object: &mut Object, tracking: &Tracking) -> Result<Vec<String>> {
         let mut unknown = metadata::coerce(object).map_err(|error| self.unfit(&error))?;
         let schema = &self.version().schema;
         let mut value = Value::Object(std::mem::take(object.fields_mut()));
         unknown.extend(schema::prune(schema, &mut value));
-        schema::drop_nulls(schema, &mut value);
+        // Of what was applied to a kind that is data, Kubernetes takes null for a value: also that which is left of an object
+        // when its last field is taken out.
+        if !(self.kind().is_defined() && matches!(tracking, Tracking::Done)) {
+            schema::drop_nulls(schema, &mut value);
+        }
         unknown.extend(schema::coerce_embedded(schema, &mut value).map_err(|error| self.unfit(&error))?);
         schema::default(schema, &mut value);
         if let Value::Object(fields) = value {
             *object.fields_mut() = fields;
         }
         Ok(unknown)
+    }
+
+    /// Gives an object without a status the one that its schema says it has then: the status is taken away from whoever writes
+    /// the object, and Kubernetes adds this whenever the object is read.
+    pub(crate) fn fill_status(&self, object: &mut Object) {
+        if !self.has_status() || object.fields().contains_key("status") {
+            return;
+        }
+        let schema = self.version().schema.property("status");
+        let Some((schema, mut status)) = schema.and_then(|schema| Some((schema, schema.default_value()?.clone())))
+        else {
+            return;
+        };
+        schema::default(schema, &mut status);
+        object.fields_mut().insert("status".to_owned(), status);
     }
 
     fn unfit(&self, error: &dyn std::fmt::Display) -> Error {
@@ -114,7 +133,7 @@ impl ServedKind {
             }
             Part::Status => {
                 let status = |object: &'o Object| object.fields().get("status");
-                if let (Some(schema), Some(new @ Value::Object(_))) = (schema.property("status"), status(object)) {
+                if let (Some(schema), Some(new)) = (schema.property("status"), status(object)) {
                     let path = FieldPath::new("status");
                     schema::validate_update(schema, new, status(old).unwrap_or(&Value::Null), &path, &mut errors);
                 }

@@ -3,10 +3,13 @@
 //! Rules that span objects hold because both sides are one transaction: whoever admits a write adds what must still be true
 //! when it happens, or what changes with it. If something of that has changed meanwhile, they are asked again.
 
+mod identity;
+
 use async_trait::async_trait;
 use bailiwick_machinery::Object;
 use bailiwick_storage::{self as storage, At, Key, Revision, Store, Txn};
 
+use self::identity::Identity;
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::registry::Registry;
@@ -16,30 +19,44 @@ use crate::turns::Turn;
 use crate::update::Part;
 use crate::write::{MAX_ATTEMPTS, contended};
 
+/// How often each rule is asked to complete an object that others change in turn.
+const MAX_ROUNDS: usize = 4;
+
 /// A rule over more than one object.
 #[async_trait]
 pub trait Admission: Send + Sync + 'static {
-    /// Completes an object that is about to be created or, if there is an `old` one, to take its place: what follows from other
-    /// objects, or from who asks. It is validated afterwards, and asked again if others were faster.
-    async fn prepare(
-        &self,
-        _ctx: &Ctx<'_>,
-        _registry: &Registry,
-        _kind: &ServedKind,
-        _object: &mut Object,
-        _old: Option<&Object>,
-    ) -> Result<()> {
-        Ok(())
+    /// Who completes objects of a kind before they are validated, if this rule does.
+    fn completion(&self, _kind: &ServedKind) -> Option<&dyn Completion> {
+        None
     }
 
     /// Lets a write pass, with what has to be true or to be written at the same moment, or refuses it. A dry run asks the
     /// same, and writes nothing.
-    async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn>;
+    async fn admit(&self, _ctx: &Ctx<'_>, _registry: &Registry, _proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        Ok(txn)
+    }
 
     /// Whether its refusal counts more than what is wrong with the object itself, because Kubernetes asks it first.
     fn precedes_validation(&self) -> bool {
         false
     }
+}
+
+/// The part of a rule that completes objects.
+#[async_trait]
+pub trait Completion: Send + Sync {
+    /// Completes an object that is about to be created or, if there is an `old` one, to take its place: what follows from other
+    /// objects, or from who asks. It is validated afterwards. The rule is asked again if others were faster, and if another
+    /// rule changes the object afterwards, so that what it sees last is what is stored. What was authorized, such as the name
+    /// and the namespace, cannot be changed.
+    async fn complete(
+        &self,
+        ctx: &Ctx<'_>,
+        registry: &Registry,
+        kind: &ServedKind,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<()>;
 }
 
 /// A write that is about to happen. Neither object is there without the other but in a creation and in a removal.
@@ -57,6 +74,17 @@ pub struct Proposal<'p> {
     pub at: At,
     /// Whether it is only tried: nothing may come of it.
     pub dry_run: bool,
+}
+
+/// What a write does to its own object.
+pub(crate) struct OwnWrite<'w, 't> {
+    /// The object's key.
+    pub(crate) key: &'w Key,
+    /// What becomes of it.
+    pub(crate) txn: Txn,
+    /// The turn to write it, where there is one. It ends with the write: those who follow the kind may write the object too,
+    /// and are waited for.
+    pub(crate) turn: &'w mut Option<Turn<'t>>,
 }
 
 /// Why a write did not happen.
@@ -84,30 +112,27 @@ impl Proposal<'_> {
 // === impl Registry ===
 
 impl Registry {
-    /// Writes what `own` writes to `key`, with all that its admission adds. None in a dry run, where nothing is written.
+    /// Writes an object, with all that its admission adds. None in a dry run, where nothing is written.
     pub(crate) async fn commit_admitted(
         &self,
         ctx: &Ctx<'_>,
         mut proposal: Proposal<'_>,
-        key: &Key,
-        own: Txn,
-        dry_run: bool,
+        own: OwnWrite<'_, '_>,
     ) -> Result<Option<Revision>, Failure> {
-        proposal.dry_run = dry_run;
         // Where the engine must be asked for the newest state, the cached one is tried first.
         proposal.at = if self.cache().known_revision().is_some() { At::Latest } else { At::Any };
         let mut turn: Option<Turn<'_>> = None;
         for _ in 0..MAX_ATTEMPTS {
-            let admitted = self.admit(ctx, &proposal, own.clone()).await;
+            let admitted = self.admit(ctx, &proposal, own.txn.clone()).await;
             let certain = std::mem::replace(&mut proposal.at, At::Latest) == At::Latest;
             let txn = match admitted {
                 Err(_) if !certain => continue,
                 admitted => admitted.map_err(Failure::Refused)?,
             };
-            if dry_run {
+            if proposal.dry_run {
                 return Ok(None);
             }
-            let beside: Vec<Key> = txn.written().filter(|written| *written != key).cloned().collect();
+            let beside: Vec<Key> = txn.written().filter(|written| *written != own.key).cloned().collect();
             if turn.is_none()
                 && let Some(line) = self.turns().line_for(beside.iter())
             {
@@ -115,7 +140,7 @@ impl Registry {
                 continue;
             }
             match self.cache().commit(txn).await {
-                Err(storage::Error::Conflict(conflict)) if conflict.key != *key => {
+                Err(storage::Error::Conflict(conflict)) if conflict.key != *own.key => {
                     let lost = beside.contains(&conflict.key);
                     if lost && !turn.as_ref().is_some_and(|turn| turn.is_for(&conflict.key)) {
                         // Nobody holds one turn while waiting for another, so nobody waits in a circle.
@@ -124,7 +149,7 @@ impl Registry {
                     }
                 }
                 Ok(revision) => {
-                    drop(turn);
+                    drop((turn, own.turn.take()));
                     self.settle(proposal.kind, revision.get()).await;
                     return Ok(Some(revision));
                 }
@@ -143,15 +168,43 @@ impl Registry {
         old: Option<&Object>,
     ) -> Result<()> {
         let rules = kind.kind().rules();
+        let judged = Identity::of(object);
         match old {
             None => rules.prepare_create(ctx, object).await?,
             Some(old) => rules.prepare_update(ctx, object, old).await?,
         }
         requester::stamp(ctx, kind, object, old);
-        for admission in self.admissions() {
-            admission.prepare(ctx, self, kind, object, old).await?;
+        self.complete_by_all(ctx, kind, object, old).await?;
+        requester::confirm(ctx, kind, object, old);
+        judged.confirm(kind, object)
+    }
+
+    /// Lets all rules complete an object until none of them changes it any more. What one of them has looked at, and another
+    /// changes afterwards, is looked at again: all have seen what is stored.
+    async fn complete_by_all(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<()> {
+        let completions: Vec<_> = self.admissions().iter().filter_map(|rule| rule.completion(kind)).collect();
+        if let [only] = completions[..] {
+            return only.complete(ctx, self, kind, object, old).await;
         }
-        Ok(())
+        let mut blind = completions.len();
+        for completion in completions.iter().cycle().take(completions.len() * MAX_ROUNDS) {
+            if blind == 0 {
+                break;
+            }
+            let seen = object.clone();
+            completion.complete(ctx, self, kind, object, old).await?;
+            blind = if *object == seen { blind - 1 } else { completions.len() - 1 };
+        }
+        match blind {
+            0 => Ok(()),
+            _ => Err(Error::Failed { what: "the object", why: "the rules for it contradict each other".to_owned() }),
+        }
     }
 
     /// Why a write is refused whose object is invalid: by a rule that comes before validation, or for that.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bailiwick_api::bundle::Plan;
 use bailiwick_api::{Bundle, BundleSpec};
-use bailiwick_machinery::{GroupVersionKind, Object};
+use bailiwick_machinery::Object;
+use bailiwick_machinery::metadata::FINALIZER_FOREGROUND;
 use bailiwick_storage::Txn;
 use k8s_openapi::Resource as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::admission::{Admission, Proposal};
+use crate::admission::{Admission, Completion, Proposal};
 use crate::authorization::Authorizer;
 use crate::context::Ctx;
 use crate::error::Result;
@@ -22,11 +23,10 @@ use crate::registry::Registry;
 use crate::ruled_write::RuledWrite;
 use crate::served_kind::ServedKind;
 
+mod apply_set;
 mod fit;
 mod rights;
-
-/// The finalizer of what the garbage collector deletes after all that it owns.
-const FOREGROUND: &str = "foregroundDeletion";
+mod room;
 
 /// Holds everyone to the rules of Bundles.
 pub struct BundleRules {
@@ -40,29 +40,48 @@ pub struct BundleRules {
 
 #[async_trait]
 impl Admission for BundleRules {
-    async fn prepare(
+    fn completion(&self, kind: &ServedKind) -> Option<&dyn Completion> {
+        is_bundle(kind).then_some(self)
+    }
+
+    async fn admit(&self, ctx: &Ctx<'_>, _: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let collected =
+            |object: &Object| object.metadata().finalizers().any(|finalizer| finalizer == FINALIZER_FOREGROUND);
+        let write = RuledWrite { ctx, kind: proposal.kind, namespace: proposal.namespace(), name: proposal.name() };
+        if let Some(new) = proposal.new.filter(|_| is_bundle(proposal.kind)) {
+            room::check(write, proposal.old, new)?;
+        }
+        let (Some(old), Some(new)) = (proposal.old, proposal.new) else { return Ok(txn) };
+        if !is_bundle(proposal.kind) || collected(old) || !collected(new) {
+            return Ok(txn);
+        }
+        let why = "the finalizer foregroundDeletion leaves its objects to the garbage collector, which knows neither in which \
+                   order they go nor which of them stay; delete the Bundle instead: it stays until they are gone";
+        Err(write.forbidden(why.to_owned(), Vec::new()))
+    }
+}
+
+#[async_trait]
+impl Completion for BundleRules {
+    async fn complete(
         &self,
         ctx: &Ctx<'_>,
-        _registry: &Registry,
+        _: &Registry,
         kind: &ServedKind,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Result<()> {
-        if !kind.kind().stored_gvk().as_ref().is_some_and(is_bundle) {
-            return Ok(());
-        }
         let is_going = object.metadata().deletion_timestamp().is_some();
-        if !is_going && old.is_none() {
+        if !is_going {
             keep_until_clean(object);
         }
-        let asked = |object: &Object| object.fields().get("spec").cloned().unwrap_or_default();
-        let spec = asked(object);
-        if old.is_some_and(|old| asked(old) == spec) {
+        // What is wrong with the Bundle itself is told when it is validated.
+        let Some(spec) = spec_of(object) else { return Ok(()) };
+        apply_set::mark(object, &spec);
+        if old.is_some_and(|old| asks_the_same(old, object)) {
             return Ok(());
         }
         let (namespace, name) = (object.metadata().namespace().to_owned(), object.metadata().name().to_owned());
-        // What is wrong with the Bundle itself is told when it is validated.
-        let Ok(spec) = BundleSpec::deserialize(&spec) else { return Ok(()) };
         let Ok(plan) = Plan::of(&spec, &namespace) else { return Ok(()) };
         let write = RuledWrite { ctx, kind, namespace: &namespace, name: &name };
         let account = named(&*self.authorizer, write, spec.service_account_name()).await?;
@@ -79,19 +98,6 @@ impl Admission for BundleRules {
         self.check_rights(write, &account, &plan, &kinds).await?;
         pin(object, &pinned.uid);
         Ok(())
-    }
-
-    async fn admit(&self, ctx: &Ctx<'_>, _: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        let is_bundle = proposal.kind.kind().stored_gvk().as_ref().is_some_and(is_bundle);
-        let collected = |object: &Object| object.metadata().finalizers().any(|finalizer| finalizer == FOREGROUND);
-        let (Some(old), Some(new)) = (proposal.old, proposal.new) else { return Ok(txn) };
-        if !is_bundle || collected(old) || !collected(new) || !has_lifecycles(new) {
-            return Ok(txn);
-        }
-        let write = RuledWrite { ctx, kind: proposal.kind, namespace: proposal.namespace(), name: proposal.name() };
-        let why = "resources with another lifecycle than Delete would not survive a deletion in the foreground, which the garbage \
-                   collector carries out; delete the Bundle in the background, as kubectl does by default";
-        Err(write.forbidden(why.to_owned(), Vec::new()))
     }
 }
 
@@ -114,18 +120,26 @@ impl BundleRules {
     }
 }
 
-fn is_bundle(stored: &GroupVersionKind) -> bool {
-    (&*stored.group, &*stored.kind) == (Bundle::GROUP, Bundle::KIND)
+/// What a Bundle wants; nothing if that is not of the form it should have. Without a spec it wants no resources.
+pub(crate) fn spec_of(bundle: &Object) -> Option<BundleSpec> {
+    match bundle.fields().get("spec") {
+        None | Some(Value::Null) => Some(BundleSpec::default()),
+        Some(spec) => BundleSpec::deserialize(spec).ok(),
+    }
 }
 
-/// Whether something of a Bundle is not simply deleted with it: of what it wants, or has.
-fn has_lifecycles(bundle: &Object) -> bool {
-    let of = |pointer: &str| bundle.as_value().pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut all = of("/spec/resources").into_iter().chain(of("/status/inventory"));
-    all.any(|one| one.get("lifecycle").is_some_and(|lifecycle| lifecycle != "Delete"))
+/// Whether two Bundles want the same.
+fn asks_the_same(old: &Object, new: &Object) -> bool {
+    let asked = |object: &Object| object.fields().get("spec").cloned().unwrap_or_default();
+    asked(old) == asked(new)
 }
 
-/// Keeps a Bundle from going before what it created is gone. There from the beginning, so that nothing is created without it.
+fn is_bundle(kind: &ServedKind) -> bool {
+    kind.kind().home() == Some((Bundle::GROUP, Bundle::KIND))
+}
+
+/// Keeps a Bundle from going before what it created is gone. There from the beginning, so that nothing is created without it, and
+/// until it is deleted: who writes it anew as they know it does not take that away.
 fn keep_until_clean(object: &mut Object) {
     let finalizers = object.metadata_mut().entry("finalizers").or_insert_with(|| Value::Array(Vec::new()));
     if let Value::Array(finalizers) = finalizers

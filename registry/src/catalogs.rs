@@ -8,6 +8,7 @@
 //! All of this is asked when something is written, because only then is it known who writes. What follows from it later is
 //! done by controllers, as service accounts that were named here.
 
+mod ancestry;
 mod claims;
 mod entries;
 mod exposure;
@@ -18,11 +19,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bailiwick_machinery::Object;
-use bailiwick_storage::Txn;
 
 pub use self::exposure::Exposure;
 
-use crate::admission::{Admission, Proposal};
+use crate::admission::{Admission, Completion};
 use crate::context::Ctx;
 use crate::error::Result;
 use crate::host::Host;
@@ -34,6 +34,8 @@ use crate::served_kind::ServedKind;
 pub(crate) const GROUP: &str = "catalog.bailiwick.dev";
 /// Its version.
 pub(crate) const VERSION: &str = "v1alpha1";
+const ENTRY: &str = "ResourceCatalogEntry";
+const CLAIM: &str = "ResourceCatalogClaim";
 
 /// Holds everyone to the rules of catalogs.
 pub struct CatalogRules {
@@ -47,7 +49,15 @@ pub struct CatalogRules {
 
 #[async_trait]
 impl Admission for CatalogRules {
-    async fn prepare(
+    fn completion(&self, kind: &ServedKind) -> Option<&dyn Completion> {
+        let (group, kind) = kind.kind().home()?;
+        (group == GROUP && [ENTRY, CLAIM].contains(&kind)).then_some(self)
+    }
+}
+
+#[async_trait]
+impl Completion for CatalogRules {
+    async fn complete(
         &self,
         ctx: &Ctx<'_>,
         registry: &Registry,
@@ -55,17 +65,12 @@ impl Admission for CatalogRules {
         object: &mut Object,
         old: Option<&Object>,
     ) -> Result<()> {
-        let Some(stored) = kind.kind().stored_gvk() else { return Ok(()) };
         let (namespace, name) = (object.metadata().namespace().to_owned(), object.metadata().name().to_owned());
         let write = RuledWrite { ctx, kind, namespace: &namespace, name: &name };
-        match (&*stored.group, &*stored.kind) {
-            (GROUP, "ResourceCatalogEntry") => self.prepare_entry(write, object, old).await,
-            (GROUP, "ResourceCatalogClaim") => self.prepare_claim(write, registry, object, old).await,
+        match kind.kind().home() {
+            Some((GROUP, ENTRY)) => self.prepare_entry(write, object, old).await,
+            Some((GROUP, CLAIM)) => self.prepare_claim(write, registry, object, old).await,
             _ => Ok(()),
         }
-    }
-
-    async fn admit(&self, _: &Ctx<'_>, _: &Registry, _: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        Ok(txn)
     }
 }

@@ -16,7 +16,7 @@ use bailiwick_api::{BINDING_DEFINITION_FINALIZER, CLAIM_DEFINITION_FINALIZER};
 use bailiwick_machinery::Object;
 use bailiwick_storage::Txn;
 
-use crate::admission::{Admission, Proposal};
+use crate::admission::{Admission, Completion, Proposal};
 use crate::authorization::Authorizer;
 use crate::context::Ctx;
 use crate::error::Result;
@@ -44,8 +44,26 @@ pub struct ClaimDefinitionRules {
 
 #[async_trait]
 impl Admission for ClaimDefinitionRules {
+    fn completion(&self, kind: &ServedKind) -> Option<&dyn Completion> {
+        which(kind).is_some().then_some(self)
+    }
+
+    async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        if proposal.part == Part::Main {
+            match which(proposal.kind) {
+                Some(CLAIM_DEFINITION) => self.claim_definition(ctx, registry, proposal).await?,
+                Some(BINDING_DEFINITION) => self.binding_definition(ctx, proposal).await?,
+                _ => {}
+            }
+        }
+        Ok(txn)
+    }
+}
+
+#[async_trait]
+impl Completion for ClaimDefinitionRules {
     /// A definition stays until its controller has looked after what depends on it.
-    async fn prepare(
+    async fn complete(
         &self,
         _: &Ctx<'_>,
         _: &Registry,
@@ -67,24 +85,13 @@ impl Admission for ClaimDefinitionRules {
         }
         Ok(())
     }
-
-    async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        if proposal.part == Part::Main {
-            match which(proposal.kind) {
-                Some(CLAIM_DEFINITION) => self.claim_definition(ctx, registry, proposal).await?,
-                Some(BINDING_DEFINITION) => self.binding_definition(ctx, proposal).await?,
-                _ => {}
-            }
-        }
-        Ok(txn)
-    }
 }
 
 /// Which of the definitions a kind is, if any.
 fn which(kind: &ServedKind) -> Option<&'static str> {
-    let stored = kind.kind().stored_gvk()?;
-    let known = [CLAIM_DEFINITION, BINDING_DEFINITION].into_iter().find(|known| *known == stored.kind)?;
-    (stored.group == GROUP).then_some(known)
+    let (group, kind) = kind.kind().home()?;
+    let known = [CLAIM_DEFINITION, BINDING_DEFINITION].into_iter().find(|known| *known == kind)?;
+    (group == GROUP).then_some(known)
 }
 
 /// Whether what is asked for changes.

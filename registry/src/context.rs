@@ -1,6 +1,6 @@
 //! What an operation knows beside its object: who asks, and what time it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +15,9 @@ pub struct User {
     pub uid: String,
     /// The groups the user is in.
     pub groups: Vec<String>,
+    /// Those of the groups that the user is in by what this server knows, and which nobody said when it was found out who asks.
+    /// Whoever is in them now need not be tomorrow: what is kept for later is without them.
+    pub added_groups: Vec<String>,
     /// What else authentication found.
     pub extra: BTreeMap<String, Vec<String>>,
 }
@@ -43,6 +46,24 @@ pub trait Clock: Send + Sync + 'static {
 /// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
+
+// === impl User ===
+
+impl User {
+    /// The same user, in these groups.
+    #[must_use]
+    pub fn in_groups(mut self, groups: Vec<String>) -> Self {
+        let came: HashSet<String> = self.groups_that_came().map(str::to_owned).collect();
+        self.added_groups = groups.iter().filter(|group| !came.contains(*group)).cloned().collect();
+        self.groups = groups;
+        self
+    }
+
+    /// The groups that were said of the user when it was found out who asks.
+    pub fn groups_that_came(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().filter(|group| !self.added_groups.contains(group)).map(String::as_str)
+    }
+}
 
 // === impl SystemClock ===
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::accept::{Accepted, finalizer_warnings};
-use crate::admission::{Failure, Proposal};
+use crate::admission::{Failure, OwnWrite, Proposal};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::read::failed;
@@ -81,12 +81,12 @@ impl Registry {
         let (name, namespace) = (object.metadata().name().to_owned(), object.metadata().namespace().to_owned());
         let key = kind.key(&namespace, &name).map_err(|error| Error::BadRequest(error.to_string()))?;
         let warnings = kind.kind().rules().warnings(&object, None);
+        kind.fill_status(&mut object);
         let stored = to_stored(kind, &object)?;
         let written = |revision| Ok(Written { object: to_served(kind, &name, &stored, revision)?, warnings });
-        let proposal =
-            Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest, dry_run: false };
-        let own = Txn::new().create(key.clone(), stored.clone());
-        match self.commit_admitted(ctx, proposal, &key, own, dry_run).await {
+        let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest, dry_run };
+        let txn = Txn::new().create(key.clone(), stored.clone());
+        match self.commit_admitted(ctx, proposal, OwnWrite { key: &key, txn, turn: &mut None }).await {
             Ok(None) => {
                 let found = self.cache().get_object(&key, At::Latest).await;
                 match found.map_err(|error| failed("create", kind, error))? {
@@ -130,7 +130,7 @@ fn begin_life(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object) {
     if kind.kind().has_generation() {
         object.set_generation(1);
     }
-    match (kind.kind().has_status(), kind.host_type()) {
+    match (kind.has_status(), kind.host_type()) {
         (false, _) => {}
         (true, None) => drop(object.fields_mut().remove("status")),
         // Go writes a status that says nothing.

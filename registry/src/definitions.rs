@@ -12,6 +12,7 @@
 mod cleanup;
 mod follow;
 mod guard;
+mod lifecycle;
 mod load;
 mod made;
 mod status;
@@ -19,6 +20,7 @@ mod status;
 pub use follow::follow;
 
 pub(crate) use guard::NoShadowing;
+pub(crate) use lifecycle::DefinitionLifecycle;
 pub(crate) use load::load;
 
 pub(crate) use status::{set_condition, status};

@@ -7,13 +7,14 @@ use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use crate::admission::{Failure, Proposal};
+use crate::admission::{Failure, OwnWrite, Proposal};
 use crate::context::Ctx;
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
-use crate::read::{List, ListRequest, not_found};
+use crate::read::{List, ListRequest, encoded, not_found};
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
+use crate::turns::Turn;
 use crate::update::Part;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, contended, to_served, to_stored};
 
@@ -82,9 +83,25 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<Deleted> {
         let key = kind.key(namespace, name).map_err(|_| not_found(kind, name))?;
-        let mut current = self.begin(kind, &key).await?;
+        self.delete_at(ctx, kind, &key, None, options).await
+    }
+
+    /// Removes what is at a key, if it has this UID or none is asked for.
+    async fn delete_at(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        key: &Key,
+        uid: Option<&str>,
+        options: &DeleteOptions,
+    ) -> Result<Deleted> {
+        let name = key.name();
+        let (mut current, mut turn) = self.begin(kind, key).await?;
         for _ in 0..MAX_ATTEMPTS {
-            let planned = plan(ctx, kind, &current, options).await;
+            let planned = match uid {
+                Some(uid) if uid != current.object.metadata().uid() => Err(not_found(kind, name)),
+                _ => plan(ctx, kind, &current, options).await,
+            };
             let uncertain = matches!(planned, Err(_) | Ok(Plan::Keep));
             if uncertain && let Some(newer) = self.newer(kind, &current).await? {
                 current = newer;
@@ -92,16 +109,45 @@ impl Registry {
             }
             let carried_out = match planned? {
                 Plan::Keep => return Ok(Deleted::Waiting(current.encoded(kind)?)),
-                Plan::Remove => self.remove(ctx, kind, &current, options).await,
-                Plan::Mark(marked) => self.mark(ctx, kind, &current, &marked, options).await,
+                Plan::Remove => self.remove(ctx, kind, &current, options, &mut turn).await,
+                Plan::Mark(marked) => self.mark(ctx, kind, &current, &marked, options, &mut turn).await,
             };
             match carried_out {
                 Ok(deleted) => return Ok(deleted),
                 Err(Failure::Refused(error)) => return Err(error),
-                Err(Failure::Commit(error)) => match self.after_failure("delete", kind, &key, error).await? {
+                Err(Failure::Commit(error)) => match self.after_failure("delete", kind, key, error, &mut turn).await? {
                     Retry::Again(newer) => current = *newer,
                     Retry::Gone => return Err(not_found(kind, name)),
                 },
+            }
+        }
+        Err(contended(kind, name))
+    }
+
+    /// Removes an object whose time is over, whatever holds it, in the version in which it was seen. One that was written since
+    /// stays.
+    pub(crate) async fn expire(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        (namespace, name): (&str, &str),
+        version: &str,
+    ) -> Result<()> {
+        let key = kind.key(namespace, name).map_err(|_| not_found(kind, name))?;
+        let (mut current, mut turn) = self.begin(kind, &key).await?;
+        for _ in 0..MAX_ATTEMPTS {
+            if current.object.metadata().resource_version() != version {
+                return Ok(());
+            }
+            match self.remove(ctx, kind, &current, &DeleteOptions::default(), &mut turn).await {
+                Ok(_) => return Ok(()),
+                Err(Failure::Refused(error)) => return Err(error),
+                Err(Failure::Commit(error)) => {
+                    match self.after_failure("delete", kind, &key, error, &mut turn).await? {
+                        Retry::Again(newer) => current = *newer,
+                        Retry::Gone => return Ok(()),
+                    }
+                }
             }
         }
         Err(contended(kind, name))
@@ -113,12 +159,13 @@ impl Registry {
         kind: &ServedKind,
         current: &Current,
         options: &DeleteOptions,
+        turn: &mut Option<Turn<'_>>,
     ) -> Result<Deleted, Failure> {
         let (key, seen) = (current.cached.key(), current.cached.revision());
-        let proposal =
-            Proposal { kind, part: Part::Main, old: Some(&current.object), new: None, at: At::Latest, dry_run: false };
-        let own = Txn::new().delete(key.clone(), seen);
-        let revision = self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?.unwrap_or(seen);
+        let (old, dry_run) = (Some(&current.object), options.dry_run);
+        let proposal = Proposal { kind, part: Part::Main, old, new: None, at: At::Latest, dry_run };
+        let own = OwnWrite { key, txn: Txn::new().delete(key.clone(), seen), turn };
+        let revision = self.commit_admitted(ctx, proposal, own).await?.unwrap_or(seen);
         if kind.kind().tells_deleted() {
             let last = current.encoded(kind).map_err(Failure::Refused)?;
             return Ok(Deleted::GoneAs(last.at(revision.get())));
@@ -134,13 +181,14 @@ impl Registry {
         current: &Current,
         marked: &Object,
         options: &DeleteOptions,
+        turn: &mut Option<Turn<'_>>,
     ) -> Result<Deleted, Failure> {
         let (key, seen) = (current.cached.key(), current.cached.revision());
         let stored = to_stored(kind, marked).map_err(Failure::Refused)?;
-        let old = Some(&current.object);
-        let proposal = Proposal { kind, part: Part::Main, old, new: Some(marked), at: At::Latest, dry_run: false };
-        let own = Txn::new().update(key.clone(), stored.clone(), seen);
-        let revision = self.commit_admitted(ctx, proposal, key, own, options.dry_run).await?.unwrap_or(seen);
+        let (old, dry_run) = (Some(&current.object), options.dry_run);
+        let proposal = Proposal { kind, part: Part::Main, old, new: Some(marked), at: At::Latest, dry_run };
+        let own = OwnWrite { key, txn: Txn::new().update(key.clone(), stored.clone(), seen), turn };
+        let revision = self.commit_admitted(ctx, proposal, own).await?.unwrap_or(seen);
         let waiting = to_served(kind, key.name(), &stored, Some(revision.get()));
         waiting.map(Deleted::Waiting).map_err(Failure::Refused)
     }
@@ -155,11 +203,24 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<List> {
         let list = self.list(kind, request).await?;
+        self.delete_listed(ctx, kind, &list, options).await?;
+        Ok(list)
+    }
+
+    /// Removes what a list showed, and nothing that has taken the place of it since.
+    pub(crate) async fn delete_listed(
+        &self,
+        ctx: &Ctx<'_>,
+        kind: &ServedKind,
+        list: &List,
+        options: &DeleteOptions,
+    ) -> Result<()> {
         let mut removals: Vec<BoxFuture<'_, Result<()>>> = Vec::with_capacity(list.objects.len());
-        for object in &list.objects {
-            let (namespace, name) = names_of(kind, object.key());
+        for listed in &list.objects {
             removals.push(Box::pin(async move {
-                match self.delete(ctx, kind, &namespace, &name, options).await {
+                let object = kind.read(&encoded(kind, listed)?);
+                let object = object.map_err(|error| error.about(&kind.resource(), listed.key().name()))?;
+                match self.delete_at(ctx, kind, listed.key(), Some(object.metadata().uid()), options).await {
                     Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
                     Err(error) => Err(error),
                 }
@@ -167,8 +228,7 @@ impl Registry {
         }
         // One that must stay does not keep the others.
         let outcomes: Vec<Result<()>> = stream::iter(removals).buffer_unordered(REMOVALS_AT_ONCE).collect().await;
-        outcomes.into_iter().collect::<Result<()>>()?;
-        Ok(list)
+        outcomes.into_iter().collect()
     }
 }
 
@@ -245,11 +305,4 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
         finalizers.push(FINALIZER_FOREGROUND.to_owned());
     }
     finalizers
-}
-
-/// The namespace and the name in a key.
-fn names_of(kind: &ServedKind, key: &Key) -> (String, String) {
-    let relative = kind.kind().keys().all().relative(key).unwrap_or_default();
-    let (namespace, name) = relative.rsplit_once('/').unwrap_or(("", relative));
-    (namespace.to_owned(), name.to_owned())
 }

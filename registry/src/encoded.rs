@@ -17,6 +17,8 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 
 const METADATA: &[u8] = b"\"metadata\":{";
+/// In the head of what is stored by a schema that can change, which one.
+pub(crate) const SCHEMA: &[u8] = b"\"schema\":\"";
 const VERSION: &[u8] = b"\"resourceVersion\":\"";
 const VERSION_END: &[u8] = b"\",";
 
@@ -57,6 +59,16 @@ pub(crate) fn stored(head: &[u8], object: &Object) -> Vec<u8> {
     }
     out.push(b'}');
     out
+}
+
+/// Whether two stored objects are the same, whichever schema they are said to fit.
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let parts = |stored| {
+        let (head, rest) = <[u8]>::split_at_checked(stored, metadata_of(stored).ok()?)?;
+        let mark = head.windows(SCHEMA.len()).position(|window| window == SCHEMA).unwrap_or(head.len());
+        Some((head.get(..mark)?, rest))
+    };
+    parts(one).is_some() && parts(one) == parts(other)
 }
 
 /// Where the metadata of a stored object begins.

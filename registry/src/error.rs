@@ -137,6 +137,12 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// Other servers were faster again and again. Nothing was decided, and nothing is wrong with what was asked.
+    #[error("other servers decide about {what} all the time, so that this one did not come to it; try again")]
+    Overtaken {
+        /// What is decided about.
+        what: &'static str,
+    },
     /// The object is too large to be stored.
     #[error("{resource} \"{name}\" has {bytes} bytes, of which at most {} can be stored", storage::MAX_VALUE_BYTES)]
     TooLarge {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use bailiwick_machinery::Object;
 use bailiwick_machinery::schema::Schema;
+use bailiwick_machinery::{GroupVersion, Object, schema};
 use bailiwick_storage::cache::{self, Term, Terms, Undecodable};
 use bailiwick_storage::{Key, Revision};
 use bytes::Bytes;
@@ -36,6 +36,8 @@ struct Fitting {
     /// What those begin with that were stored since the schema is what it is.
     head: Bytes,
     schema: Schema,
+    /// The other versions in which objects may be stored: what they begin with, and their schemas.
+    others: Vec<(Bytes, Schema)>,
 }
 
 /// The part of the metadata that is indexed.
@@ -93,17 +95,6 @@ impl cache::Extract for Extract {
         let served = Encoded::from_stored(&fitted, Some(revision.get())).map_err(undecodable)?;
         Ok(served.as_bytes().clone())
     }
-
-    fn extract_again(
-        &self,
-        key: &Key,
-        revision: Revision,
-        served: Bytes,
-        terms: &mut Terms<'_>,
-    ) -> Result<Bytes, Undecodable> {
-        // What is served has lost its head, so what it fits is not known: it is as good as what was stored by another.
-        self.extract(key, revision, [b"{", &served[..]].concat().into(), terms)
-    }
 }
 
 // === impl Rule ===
@@ -132,13 +123,23 @@ impl Rule {
 
 impl Fitting {
     fn of(kind: &Kind) -> Option<Self> {
-        Some(Self { head: stored_head(kind)?, schema: kind.versions().first()?.schema.clone() })
+        let once_stored = kind.definition().map(|definition| &definition.once_stored[..]).unwrap_or_default();
+        let head = |version: &GroupVersion| encoded::head(&version.kind(kind.names().kind.clone()));
+        let others = once_stored.iter().map(|(version, schema)| (head(version), schema.clone())).collect();
+        Some(Self { head: stored_head(kind)?, schema: kind.versions().first()?.schema.clone(), others })
     }
 
-    /// What is stored, as it would be stored now.
+    /// What is stored, as it would be stored now. It is completed by the version in which it is stored, as Kubernetes does it:
+    /// what another version would have for it is for those who write it.
     fn fit(&self, stored: &[u8]) -> Result<Bytes, EncodedError> {
         let mut object = parse(stored)?;
-        fit_stored(&self.schema, &mut object);
+        match self.others.iter().find(|(head, _)| stored.starts_with(head)) {
+            None => fit_stored(&self.schema, &mut object),
+            Some((_, schema)) => {
+                fit_stored(schema, &mut object);
+                object.edit_as_value(|value| drop(schema::prune(&self.schema, value)));
+            }
+        }
         Ok(encoded::stored(&self.head, &object).into())
     }
 }
@@ -147,8 +148,11 @@ fn undecodable(error: EncodedError) -> Undecodable {
     Undecodable(error.to_string().into())
 }
 
+/// The content of a stored object. Its head is left out: what it says beside the kind is nothing that anyone wrote.
 fn parse(stored: &[u8]) -> Result<Object, EncodedError> {
-    serde_json::from_slice(stored).map(Object::new).map_err(|error| EncodedError::Json(error.to_string()))
+    let content = stored.get(metadata_of(stored)?..).unwrap_or_default();
+    let json = [b"{", content].concat();
+    serde_json::from_slice(&json).map(Object::new).map_err(|error| EncodedError::Json(error.to_string()))
 }
 
 fn add_labels(stored: &[u8], terms: &mut Terms<'_>) -> Result<(), EncodedError> {

@@ -29,6 +29,9 @@ pub(crate) trait Picture: Send + 'static {
 
     /// Learns how far it has come, when it has taken over everything up to there.
     fn reached(&mut self, _through: u64) {}
+
+    /// Learns that it is not kept up to date any more, until it has reached something again.
+    fn lost(&mut self) {}
 }
 
 /// A change of one object.
@@ -87,6 +90,7 @@ impl<P: Picture> Follower<P> {
                 let kind = self.kind.group_kind();
                 tracing::warn!(error = &error as &dyn std::error::Error, %kind, "what is stored is read anew");
             }
+            self.picture.lost();
             watch = self.begin_again().await;
         }
     }

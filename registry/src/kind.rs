@@ -7,7 +7,9 @@ mod version;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
+use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Scope};
 use bailiwick_storage::{KeyError, Resource};
@@ -50,12 +52,20 @@ pub struct Kind {
 pub(crate) struct Definition {
     /// What its definition is called.
     pub(crate) name: String,
+    /// Which one of that name it is.
+    pub(crate) uid: String,
+    /// The newest revision of it that was seen not to be on its way out, so that it is not read for each object that is made.
+    pub(crate) alive_at: AtomicU64,
     /// Differs between any two that are not the same.
     pub(crate) fingerprint: String,
     /// Says which schema an object fits that was stored by it.
     pub(crate) mark: String,
+    /// The other versions in which objects may have been stored, with their schemas.
+    pub(crate) once_stored: Vec<(GroupVersion, Schema)>,
     /// Whether objects are served in the version in which they are stored.
     pub(crate) serves_stored: bool,
+    /// The versions in which the status is not written on its own, if it is in others.
+    pub(crate) without_status: Vec<GroupVersion>,
     /// What users of some versions are told.
     pub(crate) deprecations: Vec<(GroupVersion, String)>,
     /// Whether it is about to go: no objects can be made any more.

@@ -31,11 +31,11 @@ use k8s_openapi::Resource;
 use crate::catalogs::Exposure;
 use crate::kind::{Kind, KindError};
 
-pub(crate) use host::terminating;
 pub use host::{
     NamespaceLifecycle, QuotaEnforcement, expire_events, keep_quota_status, keep_system_namespaces,
     make_system_namespaces,
 };
+pub(crate) use host::{QuotaCounts, terminating};
 pub use review::{Reviewers, TokenOwner, TokenReviewError, TokenReviewer, review_access};
 pub use roles::{KindRole, roles};
 pub use token_request::{TokenIssueError, TokenIssuer};
@@ -71,9 +71,7 @@ pub fn all() -> Result<Vec<Kind>, KindError> {
 /// The kinds, where those that have been known by other names are served under these too.
 pub fn with_aliases(kinds: Vec<Kind>) -> Result<Vec<Kind>, KindError> {
     let served = |kind: Kind| {
-        let stored = kind.stored_gvk();
-        let name = stored.as_ref().map(|stored| (&*stored.group, &*stored.kind)).unwrap_or_default();
-        Ok(match name {
+        Ok(match kind.home().unwrap_or_default() {
             BUNDLE => kind.also_served(bundle::alias()?),
             ("claim.bailiwick.dev", "ResourceBindingDefinition") => {
                 kind.also_served(resource_binding_definition::alias()?)

@@ -44,10 +44,10 @@ mod watch;
 mod write;
 
 pub use accept::Accepted;
-pub use admission::{Admission, Proposal};
+pub use admission::{Admission, Completion, Proposal};
 pub use allocations::{
-    Allocations, Denial, Labels as NamespaceLabels, Outcome as QuotaOutcome, Project, ProjectQuotas, QuotaChange,
-    QuotaMetrics,
+    Allocations, Denial, Labels as NamespaceLabels, Outcome as QuotaOutcome, Pace as AllocationPace, Project,
+    ProjectQuotas, QuotaChange, QuotaMetrics,
 };
 pub use authorization::{
     AllowGroup, AllowPathError, AllowPaths, Attributes, AuthorizationError, Authorizer, AuthorizerChain, Decision,

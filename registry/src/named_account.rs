@@ -1,7 +1,7 @@
 //! Service accounts that users' objects name, as whom everything is done that follows: whoever writes such an object may act as
 //! the account, it is there, and this server may act as it. What is refused is refused with the command that allows it.
 
-use bailiwick_api::{NotActing, PinnedAccount, ServiceAccountRef};
+use bailiwick_api::{Grant, Grantee, NotActing, PinnedAccount, ServiceAccountRef};
 use bailiwick_machinery::{Cause, FieldError, FieldPath};
 
 use crate::authorization::{Authorizer, Resource};
@@ -21,11 +21,15 @@ pub(crate) async fn named(authorizer: &dyn Authorizer, write: RuledWrite<'_>, na
     }
     let user = &user.name;
     let message = format!("user \"{user}\" may not impersonate serviceaccounts \"{name}\" in \"{namespace}\"");
-    let remedy = format!(
-        "kubectl create role act-as-{name} -n {namespace} --verb=impersonate --resource=serviceaccounts --resource-name={name} \
-         && kubectl create rolebinding act-as-{name} -n {namespace} --role=act-as-{name} --user={user}"
-    );
-    Err(refused(write, "ActAsForbidden", message, &remedy))
+    let grant = Grant {
+        role: &format!("act-as-{name}"),
+        namespace,
+        verbs: "impersonate",
+        resource: "serviceaccounts",
+        resource_name: Some(name),
+        to: Grantee::User(user),
+    };
+    Err(refused(write, "ActAsForbidden", message, &grant.to_string()))
 }
 
 /// The account as it is there.

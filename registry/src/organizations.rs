@@ -13,6 +13,7 @@
 mod added_groups;
 mod administrators;
 mod bindings;
+mod currency;
 mod directory;
 mod guard;
 mod ledger;
@@ -73,7 +74,10 @@ pub async fn follow_organizations(registry: &Arc<Registry>, directory: &Arc<Dire
 pub async fn follow_bindings(registry: &Arc<Registry>, access: &Arc<ProjectAccess>) -> Result<()> {
     let ours = GroupVersion::new(GROUP, VERSION);
     match registry.find(&ours, Side::Bindings.plural()) {
-        Some(kind) => follow::follow(registry, &kind, access.follower()).await,
+        Some(kind) => {
+            access.set_stored(registry.clone());
+            follow::follow(registry, &kind, access.follower()).await
+        }
         None => Ok(()),
     }
 }

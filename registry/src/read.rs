@@ -70,6 +70,23 @@ impl Registry {
         }
     }
 
+    /// The objects of a kind of the cluster whose names begin like this, in order, and as of when.
+    pub(crate) async fn list_beginning_with(
+        &self,
+        kind: &ServedKind,
+        beginning: &str,
+        at: At,
+    ) -> Result<(u64, Vec<Arc<Object>>)> {
+        let range = range(kind, None)?;
+        let snapshot = self.cache().snapshot(at).await.map_err(|error| failed("list", kind, error))?;
+        // What cannot be the beginning of a name is not.
+        let Ok(first) = range.key(beginning) else { return Ok((snapshot.revision().get(), Vec::new())) };
+        let exactly = snapshot.get(&first).into_iter();
+        let longer =
+            snapshot.range(&range, Some(&first)).take_while(|object| object.key().name().starts_with(beginning));
+        Ok((snapshot.revision().get(), exactly.chain(longer).cloned().collect()))
+    }
+
     /// A list of a time that the cache has forgotten, and the store has not.
     async fn list_stored(
         &self,

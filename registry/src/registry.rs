@@ -1,5 +1,6 @@
 //! All kinds, and the store that holds their objects.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,7 +54,8 @@ impl Registry {
         let options = CacheOptions { metrics, ..CacheOptions::new(extract.clone()) };
         let cache = Cache::start(store, options).await?;
         let kinds = ArcSwap::from_pointee(ServedKinds::default().changed(&[], &kinds));
-        let admissions: Vec<Box<dyn Admission>> = vec![Box::new(definitions::NoShadowing)];
+        let admissions: Vec<Box<dyn Admission>> =
+            vec![Box::new(definitions::NoShadowing), Box::new(definitions::DefinitionLifecycle)];
         Ok(Self {
             kinds,
             extract,
@@ -125,6 +127,12 @@ impl Registry {
         self.kinds.load().kinds().iter().find(is_it).cloned()
     }
 
+    /// The kinds that definitions define and that are served, by the names of the definitions.
+    pub(crate) fn defined(&self) -> BTreeMap<String, Arc<Kind>> {
+        let named = |kind: &Arc<Kind>| Some((kind.definition()?.name.clone(), kind.clone()));
+        self.kinds.load().kinds().iter().filter_map(named).collect()
+    }
+
     /// Whether a group is one of the program's own.
     pub(crate) fn serves_natively(&self, group: &str) -> bool {
         let kinds = self.kinds.load();
@@ -137,7 +145,9 @@ impl Registry {
         self.extract.follow(gone, come);
         let snapshot = self.cache.snapshot(At::Any).await?;
         for kind in come {
-            if snapshot.count(kind.keys().all(), None) > 0 {
+            // Where there was such a kind, objects may just have come that are as it had them.
+            let takes_a_place = gone.iter().any(|gone| gone.keys().all() == kind.keys().all());
+            if takes_a_place || snapshot.count(kind.keys().all(), None) > 0 {
                 self.cache.remake(kind.keys().all()).await?;
             }
         }

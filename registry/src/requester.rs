@@ -4,7 +4,7 @@ use bailiwick_api::Requester;
 use bailiwick_machinery::Object;
 use serde_json::{Map, Value, json};
 
-use crate::context::Ctx;
+use crate::context::{Ctx, User};
 use crate::served_kind::ServedKind;
 use crate::update::content_differs;
 
@@ -16,16 +16,45 @@ pub(crate) fn stamp(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object, old: 
     if !kind.kind().stamps_requester() || old.is_some_and(|old| !content_differs(kind, object, old)) {
         return;
     }
-    let user = ctx.user;
-    let requester = Requester { username: user.name.clone(), uid: user.uid.clone(), groups: user.groups.clone() };
-    put(object, Some(json!(requester)));
+    put(object, Some(asking(ctx)));
+}
+
+/// Puts right what a rule may have written there: no one but who asks or, if nothing else is asked for, who asked before.
+pub(crate) fn confirm(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object, old: Option<&Object>) {
+    if !kind.kind().stamps_requester() {
+        return;
+    }
+    let asking = asking(ctx);
+    if told(object) == Some(&asking) {
+        return;
+    }
+    match old.filter(|old| !content_differs(kind, object, old)) {
+        Some(old) if told(object) == told(old) => {}
+        Some(old) => keep(kind, object, old),
+        None => put(object, Some(asking)),
+    }
 }
 
 /// Keeps who asked, whoever writes the status.
 pub(crate) fn keep(kind: &ServedKind, new: &mut Object, old: &Object) {
     if kind.kind().stamps_requester() {
-        put(new, old.fields().get(STATUS).and_then(|status| status.get(REQUESTER)).cloned());
+        put(new, told(old).cloned());
     }
+}
+
+/// A user, as they are told of to whoever asks later what they may do then. Groups that are known here are not among it: who is
+/// in them is looked up at that time.
+pub(crate) fn requester(user: &User) -> Requester {
+    let groups = user.groups_that_came().map(str::to_owned).collect();
+    Requester { username: user.name.clone(), uid: user.uid.clone(), groups }
+}
+
+fn asking(ctx: &Ctx<'_>) -> Value {
+    json!(requester(ctx.user))
+}
+
+fn told(object: &Object) -> Option<&Value> {
+    object.fields().get(STATUS).and_then(|status| status.get(REQUESTER))
 }
 
 fn put(object: &mut Object, requester: Option<Value>) {

@@ -11,7 +11,7 @@ use bailiwick_storage::{Key, KeyError, Prefix};
 use bytes::Bytes;
 
 use crate::encoded::{self, Encoded, EncodedError};
-use crate::kind::{Difference, Kind, Version};
+use crate::kind::{Definition, Difference, Kind, Version};
 
 /// A kind in one of its versions: what a request is for. Cheap to clone.
 #[derive(Clone)]
@@ -35,17 +35,25 @@ impl ServedKind {
     /// The kind in each of the versions it is served in.
     pub(crate) fn all(kind: &Arc<Kind>) -> Vec<Self> {
         let Some(stored_head) = stored_head(kind) else { return Vec::new() };
-        let serve = |(version, served): (usize, &Version)| {
-            let gvk = served.group_version.kind(kind.names().kind.clone());
-            let head = encoded::head(&gvk);
-            let typed = |gvk: &GroupVersionKind| if kind.is_typed() { HostType::of(gvk) } else { None };
-            let host_type = typed(&gvk);
-            let list_host_type = typed(&served.group_version.kind(kind.names().list_kind.clone()));
-            let (kind, stored_head, fields) = (kind.clone(), stored_head.clone(), Arc::default());
-            Self { kind, version, gvk, head, stored_head, fields, host_type, list_host_type }
-        };
         let first = kind.definition().map_or(0, |definition| usize::from(!definition.serves_stored));
-        kind.versions().iter().enumerate().skip(first).map(serve).collect()
+        let versions = kind.versions().iter().enumerate().skip(first);
+        versions.map(|(at, version)| Self::new(kind, at, version, &stored_head)).collect()
+    }
+
+    /// The kind in the version in which its objects are stored, which need not be served.
+    pub(crate) fn stored(kind: &Arc<Kind>) -> Option<Self> {
+        Some(Self::new(kind, 0, kind.versions().first()?, &stored_head(kind)?))
+    }
+
+    /// The kind in one of its versions, which is at this place among them.
+    fn new(kind: &Arc<Kind>, version: usize, served: &Version, stored_head: &Bytes) -> Self {
+        let gvk = served.group_version.kind(kind.names().kind.clone());
+        let head = encoded::head(&gvk);
+        let typed = |gvk: &GroupVersionKind| if kind.is_typed() { HostType::of(gvk) } else { None };
+        let host_type = typed(&gvk);
+        let list_host_type = typed(&served.group_version.kind(kind.names().list_kind.clone()));
+        let (kind, stored_head, fields) = (kind.clone(), stored_head.clone(), Arc::default());
+        Self { kind, version, gvk, head, stored_head, fields, host_type, list_host_type }
     }
 
     /// The kind.
@@ -57,6 +65,11 @@ impl ServedKind {
     pub fn version(&self) -> &Version {
         // `all` made this number of the versions there are, and they do not change.
         &self.kind.versions()[self.version]
+    }
+
+    /// Whether the status is written on its own in this version.
+    pub fn has_status(&self) -> bool {
+        has_status(&self.kind, self.version())
     }
 
     /// What those who use this version should know, if it is on its way out.
@@ -88,6 +101,12 @@ impl ServedKind {
     /// Whether what is stored of its objects is what is served, but for the head.
     pub fn is_served_as_stored(&self) -> bool {
         self.difference() == Difference::None
+    }
+
+    /// Whether it is the very same kind as in its own group, under a name by which others have known it.
+    pub fn is_alias(&self) -> bool {
+        let home = self.kind.versions().first().map(|home| &home.group_version.group);
+        self.is_served_as_stored() && home != Some(&self.version().group_version.group)
     }
 
     /// The object behind the bytes, in this version.
@@ -171,13 +190,18 @@ impl ServedKind {
     }
 }
 
+fn has_status(kind: &Kind, version: &Version) -> bool {
+    let lacks_it = |definition: &Definition| definition.without_status.contains(&version.group_version);
+    kind.has_status() && !kind.definition().is_some_and(lacks_it)
+}
+
 /// What precedes an object of a kind in storage. Where the schema can change it says which one the object fits, so that
 /// only those are looked at that were stored by another.
 pub(crate) fn stored_head(kind: &Kind) -> Option<Bytes> {
     let head = encoded::head(&kind.stored_gvk()?);
     Some(match kind.definition() {
         None => head,
-        Some(definition) => [&head[..], format!("\"schema\":\"{}\",", definition.mark).as_bytes()].concat().into(),
+        Some(definition) => [&head[..], encoded::SCHEMA, definition.mark.as_bytes(), b"\","].concat().into(),
     })
 }
 
@@ -212,7 +236,7 @@ fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldMan
         manager.with_version(other.group_version.clone(), &other.schema)
     });
     let manager = manager.with_parts(kind.parts());
-    let manager = match (kind.has_status(), kind.is_typed()) {
+    let manager = match (has_status(kind, own), kind.is_typed()) {
         (false, _) => manager,
         (true, false) => manager.with_status(),
         (true, true) => manager.with_status_and_metadata(),

@@ -45,6 +45,14 @@ impl Turns {
         if lines.is_empty() { None } else { keys.find(|key| lines.contains_key(*key)) }
     }
 
+    /// Waits in line for a key, if there is one.
+    pub(crate) async fn join(&self, key: &Key) -> Option<Turn<'_>> {
+        match self.line_for(std::iter::once(key)) {
+            Some(key) => Some(self.wait(key.clone()).await),
+            None => None,
+        }
+    }
+
     /// Waits in line for a key.
     pub(crate) async fn wait(&self, key: Key) -> Turn<'_> {
         let line = {

@@ -2,19 +2,20 @@
 
 use bailiwick_machinery::apply::keep_timestamps;
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, Object};
-use bailiwick_storage::{At, Txn};
+use bailiwick_storage::{At, Record, Txn};
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::accept::{Accepted, finalizer_warnings};
-use crate::admission::{Failure, Proposal};
+use crate::admission::{Failure, OwnWrite, Proposal};
 use crate::context::Ctx;
-use crate::encoded::Encoded;
+use crate::encoded::{Encoded, is_same};
 use crate::error::{Error, Result};
-use crate::read::not_found;
+use crate::read::{failed, not_found};
 use crate::registry::Registry;
 use crate::requester;
 use crate::served_kind::ServedKind;
+use crate::turns::Turn;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, Tracking, Written, contended, modified, to_served, to_stored};
 
 /// How an object is changed.
@@ -80,7 +81,7 @@ impl Registry {
         update: Update<'_>,
     ) -> Result<Written> {
         let key = kind.key(namespace, name).map_err(|_| not_found(kind, name))?;
-        let mut current = self.begin(kind, &key).await?;
+        let (mut current, mut turn) = self.begin(kind, &key).await?;
         for _ in 0..MAX_ATTEMPTS {
             let (plan, warnings) = match self.plan(ctx, kind, &current, update).await {
                 Ok(planned) => planned,
@@ -99,13 +100,15 @@ impl Registry {
                     continue;
                 }
             }
-            match self.carry_out(ctx, kind, &current, plan, update).await {
+            match self.carry_out(ctx, kind, &current, plan, update, &mut turn).await {
                 Ok(object) => return Ok(Written { object, warnings }),
                 Err(Failure::Refused(error)) => return Err(error),
-                Err(Failure::Commit(error)) => match self.after_failure("update", kind, &key, error).await? {
-                    Retry::Again(newer) => current = *newer,
-                    Retry::Gone => return Err(not_found(kind, name)),
-                },
+                Err(Failure::Commit(error)) => {
+                    match self.after_failure("update", kind, &key, error, &mut turn).await? {
+                        Retry::Again(newer) => current = *newer,
+                        Retry::Gone => return Err(not_found(kind, name)),
+                    }
+                }
             }
         }
         Err(contended(kind, name))
@@ -142,16 +145,29 @@ impl Registry {
         warnings.extend(finalizer_warnings(&new, Some(old)));
         warnings.extend(kind.kind().rules().warnings(&new, Some(old)));
         keep_timestamps(old, &mut new);
+        kind.fill_status(&mut new);
         let stored = to_stored(kind, &new)?;
         if was_waiting_to_go(&new) && !kind.kind().rules().must_stay(&new) {
             let last = to_served(kind, new.metadata().name(), &stored, Some(current.cached.revision().get()))?;
             return Ok((Plan::Remove(last), warnings));
         }
-        let plan = match current.encoded(kind)?.is_stored_as(&stored) {
-            true => Plan::Keep,
-            false => Plan::Store(new, stored),
-        };
+        let is_kept = current.encoded(kind)?.is_stored_as(&stored) && self.is_stored_so(kind, current, &stored).await?;
+        let plan = if is_kept { Plan::Keep } else { Plan::Store(new, stored) };
         Ok((plan, warnings))
+    }
+
+    /// Whether an object that is served as `stored` would be is stored like that, too. If its definition has changed since, it
+    /// may be stored in another version, or without fields that are added when it is read: whoever writes all objects again
+    /// brings them up to date.
+    async fn is_stored_so(&self, kind: &ServedKind, current: &Current, stored: &[u8]) -> Result<bool> {
+        if !kind.kind().is_defined() {
+            return Ok(true);
+        }
+        let found = self.cache().get_stored(current.cached.key()).await;
+        let found = found.map_err(|error| failed("update", kind, error))?;
+        // One that is not the newest any more is looked at again, whatever is said here.
+        let is_current = |found: &Record| found.revision == current.cached.revision();
+        Ok(found.filter(is_current).is_none_or(|found| is_same(&found.value, stored)))
     }
 
     async fn carry_out(
@@ -161,21 +177,22 @@ impl Registry {
         current: &Current,
         plan: Plan,
         update: Update<'_>,
+        turn: &mut Option<Turn<'_>>,
     ) -> Result<Encoded, Failure> {
         let (key, seen) = (current.cached.key(), current.cached.revision());
-        let proposal =
-            |new| Proposal { kind, part: update.part, old: Some(&current.object), new, at: At::Latest, dry_run: false };
+        let (old, Update { part, dry_run, .. }) = (Some(&current.object), update);
+        let proposal = |new| Proposal { kind, part, old, new, at: At::Latest, dry_run };
         match plan {
             Plan::Keep => current.encoded(kind).map_err(Failure::Refused),
             Plan::Store(new, stored) => {
-                let own = Txn::new().update(key.clone(), stored.clone(), seen);
-                let committed = self.commit_admitted(ctx, proposal(Some(&new)), key, own, update.dry_run).await?;
+                let own = OwnWrite { key, txn: Txn::new().update(key.clone(), stored.clone(), seen), turn };
+                let committed = self.commit_admitted(ctx, proposal(Some(&new)), own).await?;
                 let revision = committed.unwrap_or(seen);
                 to_served(kind, key.name(), &stored, Some(revision.get())).map_err(Failure::Refused)
             }
             Plan::Remove(last) => {
-                let own = Txn::new().delete(key.clone(), seen);
-                self.commit_admitted(ctx, proposal(None), key, own, update.dry_run).await?;
+                let own = OwnWrite { key, txn: Txn::new().delete(key.clone(), seen), turn };
+                self.commit_admitted(ctx, proposal(None), own).await?;
                 Ok(last)
             }
         }
@@ -204,7 +221,7 @@ fn check_version(kind: &ServedKind, new: &mut Object, old: &Object) -> Result<()
 }
 
 fn keep_status(kind: &ServedKind, new: &mut Object, old: &Object) {
-    if !kind.kind().has_status() {
+    if !kind.has_status() {
         return;
     }
     match old.fields().get("status") {
@@ -260,7 +277,7 @@ fn keep(new: &mut Object, field: &str, value: Option<&Value>) {
 
 /// Whether anything differs beside metadata and status.
 pub(crate) fn content_differs<'o>(kind: &'o ServedKind, new: &'o Object, old: &'o Object) -> bool {
-    let has_status = kind.kind().has_status();
+    let has_status = kind.has_status();
     let counts = move |name: &str| match name {
         "apiVersion" | "kind" | "metadata" => false,
         "status" => !has_status,

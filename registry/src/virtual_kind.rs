@@ -137,9 +137,11 @@ impl VirtualCall<'_> {
     pub async fn create(self, maker: &dyn Virtual, accepted: Accepted, options: &WriteOptions) -> Result<Made> {
         let (mut sent, warnings) = accepted.into_parts();
         forget_system_fields(self.kind, &mut sent);
-        // What is empty in every object of a Go type belongs to nobody.
-        let empty = self.completed(Object::default());
-        options.tracking.track(self.ctx, self.kind, Part::Main, Some(&empty), &mut sent);
+        // What is empty in every object of a Go type belongs to nobody; nor does anything of an object of others' kinds.
+        if maker.foreign().is_none() {
+            let empty = self.completed(Object::default());
+            options.tracking.track(self.ctx, self.kind, Part::Main, Some(&empty), &mut sent);
+        }
         let object = self.completed(maker.create(self, sent).await?);
         Ok(Made { object, warnings })
     }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::read::{encoded, failed, not_found};
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
+use crate::turns::Turn;
 use crate::update::Part;
 
 /// How often a write begins anew because others were faster, before it is given up.
@@ -98,15 +99,19 @@ pub(crate) enum Retry {
 // === impl Registry ===
 
 impl Registry {
-    /// The object to begin from. Asking the store first would cost a round trip, and the cached object is nearly always
-    /// the newest; where the engine knows its revision without asking, the newest costs nothing.
-    pub(crate) async fn begin(&self, kind: &ServedKind, key: &Key) -> Result<Current> {
-        if self.cache().known_revision().is_none()
+    /// The object to begin from, and the turn to write it where several want to. Asking the store first would cost a round
+    /// trip, and the cached object is nearly always the newest unless someone has just written it; where the engine knows its
+    /// revision without asking, the newest costs nothing.
+    pub(crate) async fn begin(&self, kind: &ServedKind, key: &Key) -> Result<(Current, Option<Turn<'_>>)> {
+        let turn = self.turns().join(key).await;
+        if turn.is_none()
+            && self.cache().known_revision().is_none()
             && let Some(found) = self.current(kind, key, At::Any).await?
         {
-            return Ok(found);
+            return Ok((found, turn));
         }
-        self.newest(kind, key).await?.ok_or_else(|| not_found(kind, key.name()))
+        let newest = self.newest(kind, key).await?.ok_or_else(|| not_found(kind, key.name()))?;
+        Ok((newest, turn))
     }
 
     /// After something was refused on the ground of `seen`: what to try again with, if that was not the newest.
@@ -119,21 +124,24 @@ impl Registry {
         Ok(Some(newest).filter(|newest| newest.cached.revision() != seen.cached.revision()))
     }
 
-    /// Where to go on after a commit failed.
-    pub(crate) async fn after_failure(
-        &self,
+    /// Where to go on after a commit failed: who has lost a race goes on when it is their turn, so that nobody loses for
+    /// ever. Who holds the turn for an object may wait for that of a row beside it, and nobody does the reverse.
+    pub(crate) async fn after_failure<'t>(
+        &'t self,
         operation: &'static str,
         kind: &ServedKind,
         key: &Key,
         error: storage::Error,
+        turn: &mut Option<Turn<'t>>,
     ) -> Result<Retry> {
-        match error {
-            storage::Error::Conflict(_) => Ok(match self.newest(kind, key).await? {
-                Some(current) => Retry::Again(Box::new(current)),
-                None => Retry::Gone,
-            }),
-            other => Err(failed(operation, kind, other)),
+        let storage::Error::Conflict(_) = error else { return Err(failed(operation, kind, error)) };
+        if turn.is_none() {
+            *turn = Some(self.turns().wait(key.clone()).await);
         }
+        Ok(match self.newest(kind, key).await? {
+            Some(current) => Retry::Again(Box::new(current)),
+            None => Retry::Gone,
+        })
     }
 
     async fn newest(&self, kind: &ServedKind, key: &Key) -> Result<Option<Current>> {

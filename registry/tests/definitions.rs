@@ -1,6 +1,11 @@
 //! Kinds that are defined by data, without a server: they come, change and go while objects of them are there.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+#[path = "definitions/disturbances.rs"]
+mod disturbances;
+#[path = "definitions/stored.rs"]
+mod stored;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +16,7 @@ use bailiwick_registry::{
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
 use bailiwick_storage::testing::SimDisk;
-use bailiwick_storage::{At, Store};
+use bailiwick_storage::{At, Resource, Store};
 use serde_json::{Value, json};
 
 /// A registry that follows definitions.
@@ -210,7 +215,11 @@ async fn a_definition_waits_for_its_objects_to_go() {
     let terminating = world.gadgets();
     let refused = world.create(&terminating, gadget("late", json!({}))).await;
     assert!(matches!(refused, Err(Error::KindTerminating { .. })));
-    eventually("what nobody holds goes", async || world.names(&terminating, "").await == ["held"]).await;
+    eventually("what nobody holds goes, and the rest is asked to", async || {
+        let held = world.get(&terminating, "a", "held").await.unwrap();
+        world.names(&terminating, "").await == ["held"] && held.metadata().deletion_timestamp().is_some()
+    })
+    .await;
     let definition = world.get(&world.definitions(), "", "gadgets.shop.dev").await.unwrap();
     assert_eq!(condition(&definition, "Terminating")["reason"], "InstanceDeletionInProgress");
     let mut watch = world.watch(&terminating).await;
@@ -237,6 +246,26 @@ async fn names_are_given_once() {
     eventually("the other kind is served", async || world.find("things").is_some()).await;
     let second = world.get(&world.definitions(), "", "things.shop.dev").await.unwrap();
     assert_eq!(condition(&second, "Established")["status"], "True");
+}
+
+/// Names that one gives up are given to who has waited for them.
+#[tokio::test]
+async fn names_that_are_given_up_are_given_on() {
+    let world = World::start().await;
+    let called = |plural: &str, kind: &str, short: &str| {
+        let mut definition = definition(&format!("{plural}.shop.dev"), kind, &json!({}), &[]);
+        definition["spec"]["names"]["shortNames"] = json!([short]);
+        definition
+    };
+    world.define(called("gadgets", "Gadget", "g")).await;
+    world.define(called("things", "Thing", "g")).await;
+    let second = world.get(&world.definitions(), "", "things.shop.dev").await.unwrap();
+    assert_eq!(condition(&second, "NamesAccepted")["reason"], "ShortNamesConflict");
+    assert!(world.find("things").is_none());
+    world.redefine(called("gadgets", "Gadget", "other")).await;
+    eventually("the other kind is served", async || world.find("things").is_some()).await;
+    let second = world.get(&world.definitions(), "", "things.shop.dev").await.unwrap();
+    assert_eq!(condition(&second, "NamesAccepted")["status"], "True");
 }
 
 /// What the program itself serves cannot be taken over.
@@ -281,4 +310,141 @@ async fn versions_show_what_they_know() {
     assert_eq!(seen.api_version(), "shop.dev/v1beta1");
     assert_eq!(seen.as_value()["spec"], json!({"size": 1}));
     assert_eq!(world.get(&world.gadgets(), "a", "one").await.unwrap().as_value()["spec"]["new"], "x");
+}
+
+/// A definition that takes the place of one that was let go loses nothing to who still cleans up after the first.
+#[tokio::test]
+async fn the_next_definition_of_a_name_keeps_its_objects() {
+    let world = World::start().await;
+    let first = world.define(gadgets(&json!({}), &[])).await;
+    let mut held = gadget("held", json!({}));
+    held["metadata"]["finalizers"] = json!(["shop.dev/hold"]);
+    world.create(&world.gadgets(), held).await.unwrap();
+    world.delete(&world.definitions(), "", "gadgets.shop.dev").await;
+    let terminating = world.gadgets();
+    eventually("the held one is asked to go", async || {
+        let held = world.get(&terminating, "a", "held").await.unwrap();
+        held.metadata().deletion_timestamp().is_some()
+    })
+    .await;
+
+    world.change(&world.definitions(), ("", "gadgets.shop.dev"), |object| object.set_finalizers(&[])).await;
+    eventually("the first definition is gone", async || world.find("gadgets").is_none()).await;
+    let second = world.define(gadgets(&json!({}), &[])).await;
+    assert_ne!(second.metadata().uid(), first.metadata().uid());
+    world.create(&world.gadgets(), gadget("fresh", json!({}))).await.unwrap();
+    // Longer than the pauses before several more tries.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(world.names(&world.gadgets(), "").await, ["fresh", "held"]);
+    let definition = world.get(&world.definitions(), "", "gadgets.shop.dev").await.unwrap();
+    assert_eq!(condition(&definition, "Terminating"), &Value::Null);
+
+    // It can be deleted in its turn.
+    world.change(&world.gadgets(), ("a", "held"), |object| object.set_finalizers(&[])).await;
+    world.delete(&world.definitions(), "", "gadgets.shop.dev").await;
+    eventually("the second definition is gone", async || world.find("gadgets").is_none()).await;
+}
+
+/// Who has found a kind and takes long to send an object of it finds it gone: nothing is stored that nobody serves.
+#[tokio::test]
+async fn no_object_outlives_its_definition() {
+    let world = World::start().await;
+    world.define(gadgets(&json!({}), &[])).await;
+    let found_early = world.gadgets();
+    world.create(&found_early, gadget("one", json!({}))).await.unwrap();
+    world.redefine(gadgets(&json!({"size": {"type": "integer"}}), &[])).await;
+    world.create(&found_early, gadget("two", json!({}))).await.expect("the definition is the same one");
+
+    let mut held = gadget("held", json!({}));
+    held["metadata"]["finalizers"] = json!(["shop.dev/hold"]);
+    world.create(&found_early, held).await.unwrap();
+    world.delete(&world.definitions(), "", "gadgets.shop.dev").await;
+    let refused = world.create(&found_early, gadget("late", json!({}))).await;
+    assert!(matches!(refused, Err(Error::KindTerminating { .. })), "{refused:?}");
+    world.change(&world.gadgets(), ("a", "held"), |object| object.set_finalizers(&[])).await;
+    eventually("the kind is gone", async || world.find("gadgets").is_none()).await;
+    let refused = world.create(&found_early, gadget("late", json!({}))).await;
+    assert!(matches!(refused, Err(Error::KindGone { .. })), "{refused:?}");
+
+    world.define(gadgets(&json!({}), &[])).await;
+    let refused = world.create(&found_early, gadget("late", json!({}))).await;
+    assert!(matches!(refused, Err(Error::KindGone { .. })), "it is another one's kind: {refused:?}");
+    assert!(world.names(&world.gadgets(), "").await.is_empty());
+}
+
+/// What is written again is stored in the version that is the one for that now, and with the defaults there are, even if
+/// nothing else changes; what is stored so already is left alone.
+#[tokio::test]
+async fn an_update_that_changes_nothing_moves_an_object_to_the_storage_version() {
+    let shared = store(SimDisk::default()).await;
+    let world = World::on(shared.clone()).await;
+    let mut wanted = gadgets(&json!({"size": {"type": "integer"}}), &[]);
+    let mut next = wanted["spec"]["versions"][0].clone();
+    next["name"] = "v2".into();
+    next["storage"] = false.into();
+    wanted["spec"]["versions"].as_array_mut().unwrap().push(next);
+    world.define(wanted.clone()).await;
+    world.create(&world.gadgets(), gadget("one", json!({"size": 1}))).await.unwrap();
+    let key = Resource::new(b"shop.dev", b"gadgets").unwrap().namespaced("a", "one").unwrap();
+    let stored = async || {
+        let record = shared.get(&key, At::Latest).await.unwrap().record.unwrap();
+        (record.revision, serde_json::from_slice::<Value>(&record.value).unwrap())
+    };
+    let again = async || world.change(&world.gadgets(), ("a", "one"), |_| {}).await;
+    let (first, _) = stored().await;
+    again().await;
+    assert_eq!(stored().await.0, first, "nothing has changed");
+
+    wanted["spec"]["versions"][0]["storage"] = false.into();
+    wanted["spec"]["versions"][1]["storage"] = true.into();
+    world.redefine(wanted.clone()).await;
+    assert_eq!(stored().await.1["apiVersion"], "shop.dev/v1");
+    again().await;
+    let (moved, object) = stored().await;
+    assert_eq!(object["apiVersion"], "shop.dev/v2");
+    again().await;
+    assert_eq!(stored().await.0, moved, "it is there already");
+
+    // A schema that makes no difference to the object is no reason to write it; a default that it lacks is.
+    let properties = "/spec/versions/1/schema/openAPIV3Schema/properties/spec/properties";
+    wanted.pointer_mut(properties).unwrap()["other"] = json!({"type": "string"});
+    world.redefine(wanted.clone()).await;
+    again().await;
+    assert_eq!(stored().await.0, moved);
+    wanted.pointer_mut(properties).unwrap()["other"]["default"] = json!("x");
+    world.redefine(wanted).await;
+    let second = world.registry.find(&GroupVersion::new("shop.dev", "v2"), "gadgets").unwrap();
+    world.change(&second, ("a", "one"), |_| {}).await;
+    assert_eq!(stored().await.1["spec"], json!({"size": 1, "other": "x"}));
+}
+
+/// Each version has its own say about who writes the status.
+#[tokio::test]
+async fn a_status_is_that_of_a_version() {
+    let world = World::start().await;
+    let mut wanted = gadgets(&json!({}), &[]);
+    let mut other = wanted["spec"]["versions"][0].clone();
+    other["name"] = "v2".into();
+    other["storage"] = false.into();
+    other.as_object_mut().unwrap().remove("subresources");
+    wanted["spec"]["versions"].as_array_mut().unwrap().push(other);
+    world.define(wanted).await;
+    let (with, without) =
+        (world.gadgets(), world.registry.find(&GroupVersion::new("shop.dev", "v2"), "gadgets").unwrap());
+    assert_eq!((with.has_status(), without.has_status()), (true, false));
+    let mut sent = gadget("one", json!({}));
+    sent["status"] = json!({"phase": "sent"});
+    assert_eq!(world.create(&with, sent.clone()).await.unwrap().as_value()["status"], Value::Null);
+    sent["metadata"]["name"] = "two".into();
+    sent["apiVersion"] = "shop.dev/v2".into();
+    let made = world.create(&without, sent).await.unwrap();
+    assert_eq!(made.as_value()["status"]["phase"], "sent");
+
+    let set = |object: &mut Object| drop(object.fields_mut().insert("status".to_owned(), json!({"phase": "set"})));
+    world.change(&with, ("a", "two"), set).await;
+    assert_eq!(world.get(&with, "a", "two").await.unwrap().as_value()["status"]["phase"], "sent");
+    world.change(&without, ("a", "two"), set).await;
+    let changed = world.get(&with, "a", "two").await.unwrap();
+    assert_eq!(changed.as_value()["status"]["phase"], "set");
+    assert_eq!(changed.metadata().generation(), 2, "where it is not written on its own, it counts");
 }

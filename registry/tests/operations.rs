@@ -5,9 +5,11 @@
 mod operations {
     mod admission;
     mod alias;
+    mod allocations;
     mod create;
     mod default_roles;
     mod delete;
+    mod hostile_rules;
     mod list;
     mod namespaces;
     mod quotas;

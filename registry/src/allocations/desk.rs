@@ -1,26 +1,41 @@
 //! Where all decisions about quotas are made, one batch after the other: whatever waits when the last batch is written is
 //! the next one, and one transaction. So however many write at once, the row that all of them change costs one write.
+//!
+//! Whoever wants a decision stands before whoever keeps the books, of whom only a few come with each batch.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use bailiwick_api::quota::Change;
+use bailiwick_api::quota::{Change, Reservation};
 use bailiwick_machinery::GroupResource;
-use bailiwick_storage::{self as storage, At, Revision, Store};
+use bailiwick_storage::cache::Snapshot;
+use bailiwick_storage::{self as storage, At, Key, Revision, Store};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
 
 use super::draft::Draft;
-use super::evaluate::{Evaluation, Settled, Verdict};
+use super::evaluate::{Evaluation, Place, Settled, Verdict};
 use super::ledger::{Book, Rows};
 use super::metrics::QuotaMetrics;
 use super::source::{Labels, OwnProjects, Project, ProjectQuotas};
 use super::{GROUP, PLURAL};
 use crate::error::{Error, Result};
+use crate::kinds::QuotaCounts;
 use crate::registry::Registry;
 
 /// How many can wait.
 pub(super) const MAX_WAITING: usize = 4_096;
 /// How many are looked at together.
 const MAX_BATCH: usize = 256;
+/// How many who keep the books are looked at together while nobody wants a decision: whoever comes then waits for them.
+const UPKEEP_ALONE: usize = 64;
+/// For how long after a decision the next one is expected soon.
+const BUSY: Duration = Duration::from_millis(20);
+/// How long whoever keeps the books waits then, to be written together with the next decision: that would wait for two
+/// transactions otherwise.
+const COMPANY: Duration = Duration::from_millis(4);
+/// How many who keep the books are looked at together with those who wait for a decision: these wait for the others, too.
+const UPKEEP_BESIDE: usize = 16;
 /// How often a batch is begun anew because another server was faster.
 const MAX_ATTEMPTS: usize = 50;
 
@@ -45,12 +60,21 @@ pub(super) enum Task {
         namespace: String,
         /// The project, where it is not in our own store.
         project: Option<Project>,
-        released_before: i64,
+        /// Reservations that end unless their writes have happened.
+        over: Vec<Reservation>,
     },
-    /// Add up what the projects of an allocation have.
-    Count(String),
+    /// Add up what the projects of an allocation have, all of which were settled since it had this epoch.
+    Count { allocation: String, epoch: String },
     /// Remove what is left of an allocation that is no more.
     Forget(String),
+}
+
+/// How requests come to the desk.
+pub(super) struct Inbox {
+    /// whoever wants a decision --request--> desk
+    pub(super) reviews_rx: mpsc::Receiver<Request>,
+    /// whoever keeps the books --request--> desk
+    pub(super) upkeep_rx: mpsc::Receiver<Request>,
 }
 
 /// What became of it.
@@ -64,6 +88,16 @@ pub(super) struct Done {
     pub(super) finished: bool,
     /// How many reservations have come to nothing.
     pub(super) released: usize,
+    /// Whether the project is to be looked at again, as what it uses may become less without a word.
+    pub(super) is_ahead: bool,
+}
+
+/// Why nothing was decided.
+enum Fault {
+    /// The others can be served, without those who ask for something that cannot be written down or read.
+    OfSome(Error),
+    /// Nobody can.
+    OfAll(Error),
 }
 
 /// Works off what is asked for.
@@ -74,119 +108,238 @@ pub(super) struct Desk {
     pub(super) elsewhere: Option<Arc<dyn ProjectQuotas>>,
     pub(super) book: Book,
     pub(super) metrics: Arc<QuotaMetrics>,
+    /// The newest state that is known of.
+    pub(super) reached: Revision,
+    /// Whether there was no room left for someone who keeps the books: then they come first, once.
+    pub(super) is_upkeep_late: bool,
+}
+
+// === impl Fault ===
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::OfAll(error)
+    }
+}
+
+// === impl Inbox ===
+
+impl Inbox {
+    /// Waits for someone, and takes as many as are looked at together. Nobody will come any more if there is none.
+    async fn take(
+        &mut self,
+        postponed: Vec<Request>,
+        is_upkeep_late: bool,
+        reviewed_at: Option<Instant>,
+    ) -> Vec<Request> {
+        let (mut reviews, mut upkeep) = (postponed, Vec::new());
+        if reviews.is_empty() {
+            tokio::select! {
+                biased;
+                Some(review) = self.reviews_rx.recv() => reviews.push(review),
+                Some(request) = self.upkeep_rx.recv() => upkeep.push(request),
+                else => return Vec::new(),
+            }
+        }
+        let is_busy = || reviewed_at.is_some_and(|at| at.elapsed() < BUSY);
+        if reviews.is_empty()
+            && is_busy()
+            && let Ok(Some(review)) = timeout(COMPANY, self.reviews_rx.recv()).await
+        {
+            reviews.push(review);
+        }
+        fill(&mut reviews, &mut self.reviews_rx, MAX_BATCH);
+        fill(&mut upkeep, &mut self.upkeep_rx, if reviews.is_empty() { UPKEEP_ALONE } else { UPKEEP_BESIDE });
+        let (mut first, mut last) = if is_upkeep_late { (upkeep, reviews) } else { (reviews, upkeep) };
+        first.append(&mut last);
+        first
+    }
+}
+
+fn fill(waiting: &mut Vec<Request>, requests_rx: &mut mpsc::Receiver<Request>, most: usize) {
+    while waiting.len() < most
+        && let Ok(request) = requests_rx.try_recv()
+    {
+        waiting.push(request);
+    }
 }
 
 // === impl Desk ===
 
 impl Desk {
-    pub(super) async fn run(mut self, mut requests_rx: mpsc::Receiver<Request>) {
-        let mut waiting = Vec::new();
+    pub(super) async fn run(mut self, mut inbox: Inbox) {
+        let (mut postponed, mut reviewed_at) = (Vec::new(), None);
         loop {
-            if waiting.is_empty() && requests_rx.recv_many(&mut waiting, MAX_BATCH).await == 0 {
+            let mut waiting = inbox.take(postponed, self.is_upkeep_late, reviewed_at).await;
+            if waiting.is_empty() {
                 return;
-            }
-            while waiting.len() < MAX_BATCH
-                && let Ok(request) = requests_rx.try_recv()
-            {
-                waiting.push(request);
             }
             // Whoever has gone needs no answer, and nothing is to be reserved for them.
             waiting.retain(|request| !request.answer_tx.is_closed());
-            waiting = self.serve(waiting).await;
+            let has_reviews = waiting.iter().any(|request| matches!(request.task, Task::Reserve { .. }));
+            postponed = self.serve(waiting).await;
+            if has_reviews {
+                reviewed_at = Some(Instant::now());
+            }
         }
     }
 
-    /// Serves as many as fit into one transaction, and gives back the others.
+    /// Serves as many as fit into one transaction, and gives back the others. Where something cannot be written because of what
+    /// some of them ask for, the others are served without those: they are found by halving.
     async fn serve(&mut self, waiting: Vec<Request>) -> Vec<Request> {
-        for _ in 0..MAX_ATTEMPTS {
-            match self.attempt(&waiting).await {
-                Ok(Some(decided)) => return answer(waiting, decided),
-                Ok(None) => self.metrics.conflicted(),
-                Err(error) => {
-                    let why = error.to_string();
+        let (mut parts, mut postponed) = (vec![waiting], Vec::new());
+        while let Some(mut part) = parts.pop() {
+            match self.serve_together(&part).await {
+                Ok(decided) => postponed.append(&mut answer(part, decided)),
+                Err(Fault::OfSome(_)) if part.len() > 1 => {
+                    parts.push(part.split_off(part.len() / 2));
+                    parts.push(part);
+                }
+                Err(Fault::OfAll(error) | Fault::OfSome(error)) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "quotas cannot be decided about");
-                    waiting.into_iter().for_each(|request| {
-                        let error = Error::Failed { what: "a decision about quotas", why: why.clone() };
-                        let _ = request.answer_tx.send(Err(error));
-                    });
-                    return Vec::new();
+                    for request in part {
+                        let _ = request.answer_tx.send(Err(again(&error)));
+                    }
                 }
             }
         }
-        for request in waiting {
-            let resource = GroupResource::new(GROUP, PLURAL);
-            let _ = request.answer_tx.send(Err(Error::Contended { resource, name: String::new() }));
-        }
-        Vec::new()
+        postponed
     }
 
-    /// What is decided about each, once it is written; none if someone else wrote at the same time.
-    async fn attempt(&mut self, waiting: &[Request]) -> Result<Option<Vec<Done>>> {
-        let state = self.registry.cache().snapshot(At::Latest).await.map_err(failed)?;
-        self.book.refresh(&self.rows, &state)?;
-        let mut draft = Draft::of(&state);
-        let mut decided = Vec::with_capacity(waiting.len());
-        for request in waiting {
-            let mut evaluation = Evaluation { rows: &self.rows, book: &self.book, draft: &mut draft };
-            let (mut verdict, mut released) = (Verdict::Fits, 0);
-            let finished = match &request.task {
-                Task::Reserve { namespace, labels, change, is_trial } => {
-                    let project = match labels {
-                        Some(labels) => {
-                            let known = self.elsewhere.as_ref().map(|elsewhere| elsewhere.project(namespace));
-                            Project { labels: Some(labels.clone()), ..known.unwrap_or_default() }
-                        }
-                        None => self.own_project(&state, namespace)?,
-                    };
-                    // Where there is no namespace, the write is refused for that; and some are no projects.
-                    if let Some(labels) = &project.labels {
-                        verdict = evaluation.reserve(namespace, labels, &project.quotas, change, *is_trial)?;
-                    }
-                    true
+    /// What is decided about those who fit into one transaction, once it is written.
+    async fn serve_together(&mut self, waiting: &[Request]) -> Result<Vec<Option<Done>>, Fault> {
+        // To know how new the store is costs a question to it, so what is known already is tried first. Our own projects are
+        // part of the state, and nothing tells later whether they were the same.
+        let first = if self.own.is_none() { At::NotOlderThan(self.reached) } else { At::Latest };
+        for at in [first].into_iter().chain(std::iter::repeat_n(At::Latest, MAX_ATTEMPTS - 1)) {
+            match self.attempt(waiting, at).await? {
+                Some(decided) => {
+                    // Once: what is long would otherwise be before everyone else until it is done.
+                    let is_late = decided.iter().flatten().any(|done| !done.finished);
+                    self.is_upkeep_late = is_late && !self.is_upkeep_late;
+                    return Ok(decided);
                 }
-                Task::Settle { namespace, project, released_before } => {
-                    let project = match project {
-                        Some(project) => project.clone(),
-                        None => self.own_project(&state, namespace)?,
-                    };
-                    let settled = evaluation.settle(namespace, &project, *released_before)?;
-                    let Settled { finished, released: ended } = settled;
-                    released = ended;
-                    finished
-                }
-                Task::Count(allocation) => evaluation.count(allocation)?,
-                Task::Forget(allocation) => evaluation.forget(allocation)?,
-            };
-            decided.push(Done { verdict, revision: state.revision(), finished, released });
+                None => self.metrics.conflicted(),
+            }
         }
-        let Some(txn) = draft.into_txn() else { return Ok(Some(decided)) };
-        match self.registry.cache().commit(txn).await {
+        Err(Fault::OfAll(Error::Overtaken { what: "quotas" }))
+    }
+
+    /// What is decided about each, once it is written, but for those who must wait for the next transaction; none if someone
+    /// else wrote at the same time.
+    async fn attempt(&mut self, waiting: &[Request], at: At) -> Result<Option<Vec<Option<Done>>>, Fault> {
+        let state = self.registry.cache().snapshot(at).await.map_err(failed)?;
+        self.book.refresh(&self.rows, &state)?;
+        let (mut draft, counts) = (Draft::of(&state), QuotaCounts::of(&self.registry, &state));
+        let mut answers = Vec::with_capacity(waiting.len());
+        let mut is_full = false;
+        for request in waiting {
+            // Whoever would not be served together with the others is looked at when their turn comes.
+            let done = match (&request.task, is_full) {
+                (Task::Reserve { .. }, true) => None,
+                (task, _) => self.work_off(task, &mut draft, &counts).map_err(Fault::OfSome)?,
+            };
+            is_full |= done.is_none();
+            answers.push(done);
+        }
+        for done in answers.iter_mut().flatten() {
+            let Verdict::Fits(accounts) = &mut done.verdict else { continue };
+            for (account, at) in accounts.iter_mut().filter(|(account, _)| !draft.changed().contains_key(account)) {
+                *at = revision(&state, account);
+            }
+        }
+        if !draft.writes() && at != At::Latest {
+            // It is as if it had been decided in the newest state if all it was decided by is still the same there.
+            let newest = self.registry.cache().snapshot(At::Latest).await.map_err(failed)?;
+            self.reached = newest.revision();
+            return Ok((draft.holds_in(&newest) && self.book.is_of(&self.rows, &newest)?).then_some(answers));
+        }
+        // It happens just if all it was decided by is still the same, so there is no need to see it happen before anyone is
+        // told: who is served next waits for that.
+        let Some(txn) = draft.into_txn() else { return Ok(Some(answers)) };
+        match self.registry.cache().commit(txn.require(self.rows.book()?, self.book.version())).await {
             Ok(revision) => {
-                decided.iter_mut().for_each(|done| done.revision = revision);
-                Ok(Some(decided))
+                self.reached = revision;
+                answers.iter_mut().flatten().for_each(|done| done.revision = revision);
+                Ok(Some(answers))
             }
             Err(storage::Error::Conflict(_)) => Ok(None),
-            Err(error) => Err(failed(error)),
+            Err(error @ storage::Error::Invalid(_)) => Err(Fault::OfSome(failed(error))),
+            Err(error) => Err(failed(error).into()),
         }
     }
 
-    fn own_project(&self, state: &storage::cache::Snapshot, namespace: &str) -> Result<Project> {
-        self.own.as_ref().map_or_else(|| Ok(Project::default()), |own| own.project(state, namespace))
+    /// What comes of a task; none if there is no room for it in this transaction.
+    fn work_off(&self, task: &Task, draft: &mut Draft<'_>, counts: &QuotaCounts<'_>) -> Result<Option<Done>> {
+        let revision = draft.state.revision();
+        let mut done =
+            Done { verdict: Verdict::Fits(Vec::new()), revision, finished: true, released: 0, is_ahead: false };
+        let mut evaluation = Evaluation { rows: &self.rows, book: &self.book, draft };
+        match task {
+            Task::Reserve { namespace, labels: Some(labels), change, is_trial } => {
+                let known =
+                    || self.elsewhere.as_ref().map(|elsewhere| elsewhere.project(namespace)).unwrap_or_default();
+                let quotas = || {
+                    let Project { quotas, horizon, .. } = known();
+                    (quotas, horizon)
+                };
+                let place = Place { namespace, labels, quotas: &quotas };
+                let Some(verdict) = evaluation.reserve(&place, change, *is_trial)? else { return Ok(None) };
+                done.verdict = verdict;
+            }
+            Task::Reserve { namespace, labels: None, change, is_trial } => {
+                let Project { labels, quotas, horizon, .. } = self.own_project(counts, namespace)?;
+                let change = change.as_ref().clone().with_used(&quotas);
+                // Where there is no namespace, the write is refused for that; and some are no projects.
+                let Some(labels) = &labels else { return Ok(Some(done)) };
+                let place = Place { namespace, labels, quotas: &|| (quotas.clone(), horizon) };
+                let Some(verdict) = evaluation.reserve(&place, &change, *is_trial)? else { return Ok(None) };
+                done.verdict = verdict;
+            }
+            Task::Settle { namespace, project, over } => {
+                let own = if project.is_none() { Some(self.own_project(counts, namespace)?) } else { None };
+                let Some(project) = project.as_ref().or(own.as_ref()) else { return Ok(Some(done)) };
+                let Settled { finished, released } = evaluation.settle(namespace, project, over)?;
+                (done.finished, done.released, done.is_ahead) = (finished, released, project.is_ahead);
+            }
+            Task::Count { allocation, epoch } => done.finished = evaluation.count(allocation, epoch)?,
+            Task::Forget(allocation) => done.finished = evaluation.forget(allocation)?,
+        }
+        Ok(Some(done))
+    }
+
+    fn own_project(&self, counts: &QuotaCounts<'_>, namespace: &str) -> Result<Project> {
+        self.own.as_ref().map_or_else(|| Ok(Project::default()), |own| own.project(counts, namespace))
     }
 }
 
+/// The revision of a row in a state.
+fn revision(state: &Snapshot, key: &Key) -> Option<Revision> {
+    state.get(key).map(|row| row.revision())
+}
+
 /// Tells everyone who was served, and gives back the others.
-fn answer(waiting: Vec<Request>, decided: Vec<Done>) -> Vec<Request> {
+fn answer(waiting: Vec<Request>, answers: Vec<Option<Done>>) -> Vec<Request> {
     let mut postponed = Vec::new();
-    for (request, done) in waiting.into_iter().zip(decided) {
-        if matches!(done.verdict, Verdict::Postponed) {
-            postponed.push(request);
-        } else {
+    for (request, done) in waiting.into_iter().zip(answers) {
+        match done {
             // Nobody waits any more if this fails, and what was reserved is released later.
-            let _ = request.answer_tx.send(Ok(done));
+            Some(done) => drop(request.answer_tx.send(Ok(done))),
+            None => postponed.push(request),
         }
     }
     postponed
+}
+
+/// The same for everyone who waited. What the store could not do for now can be tried again, and clients are told so.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Storage { operation, resource, source } => {
+            Error::Storage { operation, resource: resource.clone(), source: source.clone() }
+        }
+        Error::Overtaken { what } => Error::Overtaken { what },
+        error => Error::Failed { what: "a decision about quotas", why: error.to_string() },
+    }
 }
 
 pub(super) fn failed(source: storage::Error) -> Error {

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use bailiwick_api::quota::Allocation;
 use bailiwick_machinery::Object;
 use bailiwick_storage::{Store, Txn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::judge::QuotaChange;
 use super::ledger::{Rows, SpecRow};
-use super::{Allocations, GROUP, desk};
+use super::{Allocations, GROUP, desk, seconds};
 use crate::admission::{Admission, Proposal};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
@@ -33,19 +33,20 @@ impl AllocationRules {
         Ok(Self { allocations, rows: Rows::new()? })
     }
 
-    async fn quota(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>) -> Result<()> {
-        let Some(new) = proposal.new.filter(|_| proposal.part == Part::Main) else { return Ok(()) };
+    async fn quota(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let Some(new) = proposal.new.filter(|_| proposal.part == Part::Main) else { return Ok(txn) };
         let asked = QuotaChange {
             user: ctx.user,
             namespace: proposal.namespace(),
             old: proposal.old.map(Object::as_value),
             new: new.as_value(),
-            at: ctx.seconds(),
+            // Not when the request came: this may be asked again, and what is reserved is for the write that comes now.
+            at: seconds(),
             is_trial: proposal.dry_run,
         };
-        match self.allocations.judge(&asked).await? {
-            None => Ok(()),
-            Some(denial) => Err(Error::Forbidden {
+        match self.allocations.promise(&asked).await? {
+            Ok(promise) => Ok(promise.bind(txn)),
+            Err(denial) => Err(Error::Forbidden {
                 resource: proposal.kind.resource(),
                 name: proposal.name().to_owned(),
                 why: denial.why,
@@ -62,10 +63,10 @@ impl AllocationRules {
         let key = self.rows.spec(proposal.name())?;
         let found = registry.cache().get(&key, proposal.at).await.map_err(desk::failed)?.record;
         let Some(new) = proposal.new else {
-            return Ok(match found {
-                Some(found) => txn.delete(key, found.revision),
-                None => txn,
-            });
+            return match found {
+                Some(found) => self.note_change(registry, proposal, txn.delete(key, found.revision)).await,
+                None => Ok(txn),
+            };
         };
         let before: Option<SpecRow> = found.as_ref().and_then(|found| serde_json::from_slice(&found.value).ok());
         let row = spec_row(new, before.as_ref())?;
@@ -73,6 +74,18 @@ impl AllocationRules {
             return Ok(txn);
         }
         let value = serde_json::to_vec(&row).map_err(|error| unfit(new, &error.to_string()))?;
+        let txn = match found {
+            Some(found) => txn.update(key, value, found.revision),
+            None => txn.create(key, value),
+        };
+        self.note_change(registry, proposal, txn).await
+    }
+
+    /// Lets nobody decide any more on the ground of what was before.
+    async fn note_change(&self, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let key = self.rows.book()?;
+        let found = registry.cache().get(&key, proposal.at).await.map_err(desk::failed)?.record;
+        let value = json!({ "changed": proposal.name() }).to_string();
         Ok(match found {
             Some(found) => txn.update(key, value, found.revision),
             None => txn.create(key, value),
@@ -83,10 +96,9 @@ impl AllocationRules {
 #[async_trait]
 impl Admission for AllocationRules {
     async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        let Some(stored) = proposal.kind.kind().stored_gvk() else { return Ok(txn) };
-        match (&*stored.group, &*stored.kind) {
-            (GROUP, "ResourceQuotaAllocation") => self.allocation(registry, proposal, txn).await,
-            ("", "ResourceQuota") => self.quota(ctx, proposal).await.map(|()| txn),
+        match proposal.kind.kind().home() {
+            Some((GROUP, "ResourceQuotaAllocation")) => self.allocation(registry, proposal, txn).await,
+            Some(("", "ResourceQuota")) => self.quota(ctx, proposal, txn).await,
             _ => Ok(txn),
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bailiwick_api::quota::{Change, QuotaFacts, Refusal};
+use bailiwick_storage::{Expected, Key, Revision, Txn};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -37,19 +38,40 @@ pub struct QuotaChange<'c> {
     pub is_trial: bool,
 }
 
+/// What was reserved for a change: the rows in which it stands, and when they were written.
+#[derive(Debug, Default)]
+pub(super) struct Promise {
+    accounts: Vec<(Key, Revision)>,
+}
+
+// === impl Promise ===
+
+impl Promise {
+    /// Lets a write happen only as long as what was reserved for it is: it ends after some seconds, and the writer may have
+    /// slept through them.
+    pub(super) fn bind(self, txn: Txn) -> Txn {
+        self.accounts.into_iter().fold(txn, |txn, (account, at)| txn.require(account, Expected::At(at)))
+    }
+}
+
 // === impl Allocations ===
 
 impl Allocations {
     /// Decides about a change of a ResourceQuota, and reserves what it needs. The answer is a refusal if there is one.
     pub async fn judge(&self, asked: &QuotaChange<'_>) -> Result<Option<Denial>> {
+        Ok(self.promise(asked).await?.err())
+    }
+
+    /// The same for whoever writes it into our own store, and so can see to it that what was reserved still is.
+    pub(super) async fn promise(&self, asked: &QuotaChange<'_>) -> Result<Result<Promise, Denial>> {
         let (old, new) = (asked.old.map(QuotaFacts::from_json), QuotaFacts::from_json(asked.new));
         if old.as_ref().is_some_and(|old| old.spec_hash == new.spec_hash) {
-            return Ok(None);
+            return Ok(Ok(Promise::default()));
         }
         let decided = self.decide(asked, old, new).await;
         self.metrics.decided(match &decided {
-            Ok(None) => Outcome::Allowed,
-            Ok(Some(denial)) => denial.outcome,
+            Ok(Ok(_)) => Outcome::Allowed,
+            Ok(Err(denial)) => denial.outcome,
             Err(_) => Outcome::Failed,
         });
         decided
@@ -60,12 +82,12 @@ impl Allocations {
         asked: &QuotaChange<'_>,
         old: Option<QuotaFacts>,
         new: QuotaFacts,
-    ) -> Result<Option<Denial>> {
+    ) -> Result<Result<Promise, Denial>> {
         let labels = match &self.elsewhere {
             None => None,
-            Some(elsewhere) if !elsewhere.is_ready() => return Ok(Some(refusal::not_ready())),
+            Some(elsewhere) if !elsewhere.is_ready() => return Ok(Err(refusal::not_ready())),
             Some(elsewhere) => match elsewhere.labels(asked.namespace).await? {
-                None => return Ok(None),
+                None => return Ok(Ok(Promise::default())),
                 labels => labels,
             },
         };
@@ -78,17 +100,22 @@ impl Allocations {
                 change: Box::new(change.clone()),
                 is_trial: asked.is_trial,
             };
-            match self.ask(task).await?.verdict {
-                Verdict::Fits | Verdict::Postponed => return Ok(None),
-                Verdict::TooMany(count) => return Ok(Some(refusal::too_many(count))),
+            let done = self.ask(task).await?;
+            match done.verdict {
+                Verdict::Fits(accounts) => {
+                    let at = |(account, at): (Key, Option<Revision>)| (account, at.unwrap_or(done.revision));
+                    return Ok(Ok(Promise { accounts: accounts.into_iter().map(at).collect() }));
+                }
+                Verdict::TooMany(count) => return Ok(Err(refusal::too_many(count))),
+                Verdict::TooLarge => return Ok(Err(refusal::too_large())),
                 Verdict::Counting(names) if began.elapsed() > MAX_WAIT => {
-                    return Ok(Some(refusal::counting(&names)));
+                    return Ok(Err(refusal::counting(&names)));
                 }
                 Verdict::Counting(_) => sleep(LOOK_EVERY).await,
                 Verdict::Refused(refused) => {
                     let uncovers = |refused: &Refused| matches!(refused.refusal, Refusal::Uncovers(_));
                     if !refused.iter().all(uncovers) || !self.may_uncover(asked.user, &refused).await? {
-                        return Ok(Some(refusal::refused(&refused)));
+                        return Ok(Err(refusal::refused(&refused)));
                     }
                     change.may_uncover = true;
                 }

@@ -1,45 +1,46 @@
 //! Keeps accounts in line with what there is, and the status of allocations in line with the accounts.
 //!
 //! Namespaces, ResourceQuotas, allocations and the ledger itself are followed; whatever changes leads to the projects that
-//! are to be looked at again, and only those. Now and then all of them are, so that nothing that was missed stays so.
+//! are to be looked at again, and only those. Now and then all of them are, so that nothing that was missed stays so; beside
+//! that, and beside whatever else takes long, what has changed comes first.
+//!
+//! What fails for one project, or one allocation, is tried again later, and delays no other.
+
+mod questions;
+mod round;
+mod sweep;
+mod telling;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
-use bailiwick_api::ResourceQuotaAllocation;
-use bailiwick_machinery::{GroupVersion, Object, format_rfc3339};
+use bailiwick_api::quota::Reservation;
+use bailiwick_machinery::GroupVersion;
 use bailiwick_storage::cache::{Delivery, Snapshot, Watcher};
-use bailiwick_storage::{At, Key, Prefix, Revision};
+use bailiwick_storage::{At, Key, Prefix};
 use futures::FutureExt;
-use futures::future::try_join_all;
-use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::desk::{Task, failed};
+use self::questions::{Answer, Questions};
+use self::sweep::{Sweep, Ticket};
+use super::desk::failed;
 use super::ledger::{AccountRow, Rows, Spec, read};
 use super::picture::{Picture, Reserved};
-use super::source::{OwnProjects, Project, ProjectQuotas};
-use super::status::{keep_times, status};
+use super::source::{Labels, OwnProjects};
 use super::{Allocations, GROUP, PLURAL, VERSION};
-use crate::context::{Clock, Ctx, SystemClock};
 use crate::error::{Error, Result};
-use crate::own_writes::server;
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
-use crate::update::{Part, Update};
-use crate::write::{Tracking, WriteOptions};
 
-/// How often everything is looked at.
-const RESYNC_EVERY: Duration = Duration::from_secs(300);
-/// After how many seconds a reservation has come to nothing, where what there is is certain.
-const RELEASE_OWN: i64 = 5;
-/// The same where another server is followed; then it is asked.
-const RELEASE_ELSEWHERE: i64 = 60;
-/// After which time reservations are looked at again of which nothing could be found out.
+/// How often reservations that are due are looked at: not for each of them, as decisions are made beside.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// After which time a project is looked at again where something failed, or nothing could be found out.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// How many projects are brought to the desk at once.
-const AT_ONCE: usize = 64;
+/// How often the status of allocations is told while nobody waits for that: it is large, and decisions are made beside.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+/// The same for projects that use something else than their ResourceQuotas tell.
+const LOOK_AHEAD: Duration = Duration::from_millis(500);
 
 /// Keeps accounts and status up to date.
 pub(super) struct Keeper<'k> {
@@ -52,17 +53,36 @@ pub(super) struct Keeper<'k> {
     ledger: Watcher,
     objects: Watcher,
     pictures: BTreeMap<String, Picture>,
-    /// Projects to look at.
+    /// Projects to look at, before all else.
     changed: BTreeSet<String>,
-    /// Allocations whose projects are all to be looked at, and then to be added up.
+    /// Those that are being looked at because they have changed.
+    news: BTreeSet<String>,
+    /// Projects that are looked at though nothing is known to have changed.
+    sweep: Sweep,
+    /// Projects that could not be looked at: when to try again, and their place in the sweep.
+    failed: BTreeMap<String, (Instant, Ticket)>,
+    /// What another server is asked about projects.
+    questions: Questions,
+    /// Allocations that select or count something else than before.
     uncounted: BTreeSet<String>,
+    /// Allocations to be added up once the sweep has come so far.
+    counting: BTreeMap<String, Ticket>,
     /// Allocations that are no more.
     gone: BTreeSet<String>,
-    /// Allocations whose status is to be looked at.
+    /// Allocations whose status someone may wait for, who wrote a ResourceQuota or a label; others whose status is to be looked
+    /// at; and those of them whose turn it is.
+    awaited: BTreeSet<String>,
     untold: BTreeSet<String>,
-    reserved: Reserved,
-    /// When to look at reservations again of which nothing could be found out.
+    telling: Vec<String>,
+    reserved: &'k mut Reserved,
+    /// Reservations that are due, by project.
+    due: Vec<(String, Vec<Reservation>)>,
+    /// Projects that used something else than their ResourceQuotas told, and when to look at them again.
+    ahead: (BTreeSet<String>, Instant),
+    /// When to look at reservations again.
     look_at: Instant,
+    /// When to tell what nobody waits for.
+    tell_at: Instant,
     resync_at: Instant,
 }
 
@@ -76,7 +96,11 @@ struct Own {
 // === impl Keeper ===
 
 impl<'k> Keeper<'k> {
-    pub(super) async fn new(allocations: &'k Allocations, registry: &'k Registry) -> Result<Self> {
+    pub(super) async fn new(
+        allocations: &'k Allocations,
+        registry: &'k Registry,
+        reserved: &'k mut Reserved,
+    ) -> Result<Self> {
         let absent = || Error::Failed { what: "quota allocations", why: "the kind is not served".to_owned() };
         let kind = registry.find(&GroupVersion::new(GROUP, VERSION), PLURAL).ok_or_else(absent)?;
         let rows = Rows::new()?;
@@ -102,12 +126,22 @@ impl<'k> Keeper<'k> {
             objects,
             pictures: BTreeMap::new(),
             changed: BTreeSet::new(),
+            news: BTreeSet::new(),
+            sweep: Sweep::default(),
+            failed: BTreeMap::new(),
+            questions: Questions::default(),
             uncounted: BTreeSet::new(),
+            counting: BTreeMap::new(),
             gone: BTreeSet::new(),
+            awaited: BTreeSet::new(),
             untold: BTreeSet::new(),
-            reserved: Reserved::default(),
+            telling: Vec::new(),
+            reserved,
+            due: Vec::new(),
+            ahead: (BTreeSet::new(), Instant::now()),
             look_at: Instant::now(),
-            resync_at: Instant::now() + RESYNC_EVERY,
+            tell_at: Instant::now(),
+            resync_at: Instant::now() + allocations.pace.resync_every,
         };
         for spec in keeper.rows.read_specs(&state)? {
             keeper.begin(spec, &state)?;
@@ -119,9 +153,10 @@ impl<'k> Keeper<'k> {
     pub(super) async fn run(mut self) -> Result<()> {
         loop {
             let through = self.own.as_ref().map(|own| own.quotas.position().get());
-            let settled = self.settle().await?;
+            let settled = self.round().await?;
             let state = self.catch_up(settled).await?;
-            self.tell(&state).await?;
+            self.count(&state).await?;
+            self.tell(&state).await;
             // What else has changed meanwhile is looked at before anyone waits.
             if let Some(through) = through {
                 self.allocations.through_tx.send_replace(through);
@@ -132,6 +167,10 @@ impl<'k> Keeper<'k> {
 
     /// Waits until something changes, and takes over all that has.
     async fn wait(&mut self) -> Result<()> {
+        if self.has_work() {
+            self.note_time().await?;
+            return self.take_what_is_there();
+        }
         let due = self.next_deadline();
         let elsewhere = self.allocations.elsewhere.clone();
         let changed_elsewhere = async {
@@ -150,6 +189,7 @@ impl<'k> Keeper<'k> {
             Quotas(Delivery),
             Namespaces(Delivery),
             Elsewhere(BTreeSet<String>),
+            Answer(Answer),
             Time,
         }
         let news = tokio::select! {
@@ -158,6 +198,7 @@ impl<'k> Keeper<'k> {
             delivery = next(quotas) => News::Quotas(delivery?),
             delivery = next(namespaces) => News::Namespaces(delivery?),
             changed = changed_elsewhere => News::Elsewhere(changed),
+            answer = self.questions.next() => News::Answer(answer),
             () = sleep_until(due) => News::Time,
         };
         match news {
@@ -166,8 +207,10 @@ impl<'k> Keeper<'k> {
             News::Quotas(delivery) => self.note_quotas(&delivery),
             News::Namespaces(delivery) => self.note_namespaces(&delivery),
             News::Elsewhere(changed) => self.changed.extend(changed),
-            News::Time => self.note_time().await?,
+            News::Answer(answer) => self.note_answer(answer),
+            News::Time => {}
         }
+        self.note_time().await?;
         self.take_what_is_there()
     }
 
@@ -185,7 +228,21 @@ impl<'k> Keeper<'k> {
         while let Some(delivery) = self.own.as_mut().and_then(|own| own.namespaces.next().now_or_never()) {
             self.note_namespaces(&delivery.map_err(failed)?);
         }
+        let elsewhere = self.allocations.elsewhere.as_ref();
+        if let Some(changed) = elsewhere.and_then(|elsewhere| elsewhere.changed().now_or_never()) {
+            self.changed.extend(changed);
+        }
+        while let Some(answer) = self.questions.next().now_or_never() {
+            self.note_answer(answer);
+        }
         Ok(())
+    }
+
+    /// Whether there is something to do at once.
+    fn has_work(&self) -> bool {
+        let is_due = !self.changed.is_empty() || !self.sweep.is_empty() || !self.due.is_empty();
+        let is_new = !self.uncounted.is_empty() || !self.gone.is_empty() || self.questions.has_answers();
+        (self.is_ready() && (is_due || is_new)) || !self.telling.is_empty()
     }
 
     fn note_quotas(&mut self, delivery: &Delivery) {
@@ -222,11 +279,15 @@ impl<'k> Keeper<'k> {
                     Some(_) => drop(self.uncounted.insert(name)),
                     None => {
                         self.pictures.remove(&name);
+                        self.counting.remove(&name);
+                        // Nothing is told of its accounts any more.
+                        self.reserved.keep_only(&name, &BTreeSet::new());
+                        self.allocations.metrics.set_reservations(self.reserved.count());
                         self.gone.insert(name);
                     }
                 }
-            } else {
-                self.untold.insert(key.name().to_owned());
+            } else if let Some(allocation) = self.rows.totalled(key) {
+                self.untold.insert(allocation.to_owned());
             }
         }
         Ok(())
@@ -245,68 +306,87 @@ impl<'k> Keeper<'k> {
             }
         }
         self.allocations.metrics.set_reservations(self.reserved.count());
-        self.untold.insert(allocation.to_owned());
+        let untold = if self.news.contains(namespace) { &mut self.awaited } else { &mut self.untold };
+        untold.insert(allocation.to_owned());
     }
 
-    /// Looks at what is due: reservations, and now and then everything.
+    /// Notes what is due: reservations, what failed, and now and then everything.
     async fn note_time(&mut self) -> Result<()> {
-        if Instant::now() >= self.resync_at {
+        let now = Instant::now();
+        if now >= self.resync_at {
             let state = self.registry.cache().snapshot(At::Any).await.map_err(failed)?;
             self.resync(&state);
         }
-        let overdue = seconds() - self.release_after();
-        for namespace in self.reserved.before(overdue) {
-            let project = match &self.allocations.elsewhere {
-                None => None,
-                Some(elsewhere) => match elsewhere.look(&namespace).await {
-                    Ok(quotas) => Some(Project { quotas, ..elsewhere.project(&namespace) }),
-                    Err(error) => {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(error, %namespace, "what became of a reservation cannot be found out at present");
-                        continue;
-                    }
-                },
-            };
-            let task =
-                || Task::Settle { namespace: namespace.clone(), project: project.clone(), released_before: overdue };
-            self.finish(task).await?;
+        if now >= self.ahead.1 {
+            self.changed.append(&mut self.ahead.0);
         }
-        self.look_at = Instant::now() + LOOK_AGAIN;
+        let again = self.failed.extract_if(.., |_, (at, _)| *at <= now);
+        for (namespace, (_, ticket)) in again.collect::<Vec<_>>() {
+            self.sweep.put_back(namespace, ticket);
+        }
+        if self.due.is_empty() && now >= self.look_at {
+            self.due = self.reserved.for_longer_than(self.allocations.pace.release_after).into_iter().collect();
+            self.look_at = now + LOOK_EVERY;
+        }
         Ok(())
     }
 
-    fn next_deadline(&self) -> Instant {
-        let Some(since) = self.reserved.first() else { return self.resync_at };
-        let left = u64::try_from(since + self.release_after() + 1 - seconds()).unwrap_or(0);
-        let due = (Instant::now() + Duration::from_secs(left)).max(self.look_at);
-        self.resync_at.min(due)
+    fn note_answer(&mut self, answer: Answer) {
+        self.questions.keep(answer);
     }
 
-    fn release_after(&self) -> i64 {
-        if self.own.is_some() { RELEASE_OWN } else { RELEASE_ELSEWHERE }
+    fn next_deadline(&self) -> Instant {
+        let ahead = (!self.ahead.0.is_empty()).then_some(self.ahead.1);
+        let told = (!self.untold.is_empty()).then_some(self.tell_at);
+        let again = self.failed.values().map(|(at, _)| *at).min();
+        let counted = (!self.counting.is_empty()).then(|| Instant::now() + LOOK_AGAIN);
+        let next = [ahead, told, again, counted].into_iter().flatten().fold(self.resync_at, Instant::min);
+        let Some(since) = self.reserved.first() else { return next };
+        next.min((since + self.allocations.pace.release_after).max(self.look_at))
     }
 
     /// From now on everything is to be looked at.
     fn resync(&mut self, state: &Snapshot) {
-        self.resync_at = Instant::now() + RESYNC_EVERY;
-        self.changed.extend(self.namespaces(state));
-        self.changed.extend(self.pictures.values().flat_map(Picture::projects).cloned());
-        self.uncounted.extend(self.pictures.keys().cloned());
+        self.resync_at = Instant::now() + self.allocations.pace.resync_every;
+        // Before: then these are all there are.
+        let is_ready = self.is_ready();
+        let known: BTreeSet<String> = self.pictures.values().flat_map(Picture::projects).cloned().collect();
+        self.namespaces(state).into_iter().chain(known).for_each(|namespace| self.sweep.add(namespace));
+        let through = self.sweep.last();
+        match is_ready {
+            true => self.counting.extend(self.pictures.keys().map(|name| (name.clone(), through))),
+            false => self.uncounted.extend(self.pictures.keys().cloned()),
+        }
         self.untold.extend(self.pictures.keys().cloned());
     }
 
     fn namespaces(&self, state: &Snapshot) -> Vec<String> {
         match (&self.own, &self.allocations.elsewhere) {
             (Some(own), _) => own.projects.all(state),
-            (None, Some(elsewhere)) => elsewhere.namespaces(),
+            (None, Some(elsewhere)) => elsewhere.namespaces().into_keys().collect(),
             (None, None) => Vec::new(),
         }
+    }
+
+    /// All namespaces and their labels.
+    fn labelled(&self, state: &Snapshot) -> Result<BTreeMap<String, Labels>> {
+        match (&self.own, &self.allocations.elsewhere) {
+            (Some(own), _) => own.projects.labelled(state),
+            (None, Some(elsewhere)) => Ok(elsewhere.namespaces()),
+            (None, None) => Ok(BTreeMap::new()),
+        }
+    }
+
+    /// Whether it is known what there is.
+    fn is_ready(&self) -> bool {
+        self.allocations.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.is_ready())
     }
 
     /// Reads all accounts of an allocation.
     fn begin(&mut self, spec: Spec, state: &Snapshot) -> Result<()> {
         let name = spec.allocation.name.clone();
         let (picture, accounts) = Picture::of(spec, &self.rows, state)?;
+        self.reserved.keep_only(&name, &accounts.iter().map(|(namespace, _)| namespace.as_str()).collect());
         for (namespace, account) in &accounts {
             self.reserved.note(&name, namespace, Some(account));
         }
@@ -314,121 +394,6 @@ impl<'k> Keeper<'k> {
         self.pictures.insert(name.clone(), picture);
         self.untold.insert(name);
         Ok(())
-    }
-
-    /// Brings the accounts of all projects that have changed in line with them. The state in which they are.
-    async fn settle(&mut self) -> Result<Revision> {
-        let mut reached = Revision::ZERO;
-        if self.allocations.elsewhere.as_ref().is_some_and(|elsewhere| !elsewhere.is_ready()) {
-            return Ok(reached);
-        }
-        let uncounted = std::mem::take(&mut self.uncounted);
-        if !uncounted.is_empty() {
-            let state = self.registry.cache().snapshot(At::Latest).await.map_err(failed)?;
-            for spec in self.rows.read_specs(&state)? {
-                if uncounted.contains(&spec.allocation.name) {
-                    self.begin(spec, &state)?;
-                }
-            }
-            self.changed.extend(self.namespaces(&state));
-            let known = uncounted.iter().filter_map(|name| self.pictures.get(name));
-            self.changed.extend(known.flat_map(Picture::projects).cloned());
-        }
-        let mut changed: Vec<String> = std::mem::take(&mut self.changed).into_iter().collect();
-        if self.pictures.is_empty() {
-            // Whatever comes is looked at when there is an allocation.
-            changed.clear();
-        }
-        for some in changed.chunks(AT_ONCE) {
-            let tasks = some.iter().map(|namespace| self.settle_one(namespace));
-            reached = try_join_all(tasks).await?.into_iter().fold(reached, Ord::max);
-        }
-        for allocation in uncounted {
-            reached = reached.max(self.finish(|| Task::Count(allocation.clone())).await?);
-        }
-        for allocation in std::mem::take(&mut self.gone) {
-            reached = reached.max(self.finish(|| Task::Forget(allocation.clone())).await?);
-        }
-        Ok(reached)
-    }
-
-    async fn settle_one(&self, namespace: &str) -> Result<Revision> {
-        // Reservations end when they are due, after a look at the other server.
-        let released_before = if self.own.is_some() { seconds() - RELEASE_OWN } else { i64::MIN };
-        let project = match &self.allocations.elsewhere {
-            Some(elsewhere) => Some(self.known_elsewhere(&**elsewhere, namespace).await?),
-            None => None,
-        };
-        let (namespace, project) = (namespace.to_owned(), &project);
-        self.finish(|| Task::Settle { namespace: namespace.clone(), project: project.clone(), released_before }).await
-    }
-
-    /// What is known of a project. Before an account is given up, the other server is asked: its watches tell of namespaces
-    /// and of ResourceQuotas in no order.
-    async fn known_elsewhere(&self, elsewhere: &dyn ProjectQuotas, namespace: &str) -> Result<Project> {
-        let mut project = elsewhere.project(namespace);
-        let is_left = |picture: &Picture| {
-            let label = |key: &str| project.labels.as_ref()?.get(key).map(String::as_str);
-            picture.has(namespace) && (project.labels.is_none() || !picture.spec.allocation.selects(namespace, label))
-        };
-        if self.pictures.values().any(is_left) {
-            project.labels = elsewhere.labels_now(namespace).await?;
-        }
-        Ok(project)
-    }
-
-    /// Has something done until nothing is left of it.
-    async fn finish(&self, task: impl Fn() -> Task) -> Result<Revision> {
-        loop {
-            let done = self.allocations.ask(task()).await?;
-            self.allocations.metrics.add_released(done.released);
-            if done.finished {
-                return Ok(done.revision);
-            }
-        }
-    }
-
-    /// Takes over what was settled, before anything is told of it.
-    async fn catch_up(&mut self, settled: Revision) -> Result<Arc<Snapshot>> {
-        let state = self.registry.cache().snapshot(At::NotOlderThan(settled)).await.map_err(failed)?;
-        while let Some(delivery) = self.ledger.next().now_or_never() {
-            self.note_rows(&delivery.map_err(failed)?)?;
-        }
-        Ok(state)
-    }
-
-    /// Says what is the case, where that has changed.
-    async fn tell(&mut self, state: &Snapshot) -> Result<()> {
-        let untold = std::mem::take(&mut self.untold);
-        let pictures = untold.iter().filter_map(|name| self.pictures.get(name));
-        try_join_all(pictures.map(|picture| self.tell_one(picture, state))).await?;
-        Ok(())
-    }
-
-    async fn tell_one(&self, picture: &Picture, state: &Snapshot) -> Result<()> {
-        let status = status(picture, &self.rows, state)?;
-        let now = SystemClock.now();
-        let timestamp = format_rfc3339(seconds()).unwrap_or_default();
-        let options = WriteOptions::default();
-        let change = |found: &Object| {
-            let mut status = status.clone();
-            let before = ResourceQuotaAllocation::deserialize(found.as_value()).ok().and_then(|old| old.status);
-            let before = before.map(|before| before.conditions).unwrap_or_default();
-            keep_times(&mut status.conditions, &before, found.metadata().generation(), &timestamp);
-            let mut object = found.clone();
-            let status = serde_json::to_value(&status)
-                .map_err(|error| Error::Failed { what: "the status of an allocation", why: error.to_string() })?;
-            object.fields_mut().insert("status".to_owned(), status);
-            self.kind.accept(object, &options)
-        };
-        let user = server();
-        let ctx = Ctx { user: &user, now, annotations: None };
-        let tracking = Tracking::Manager("bailiwick".to_owned());
-        let update = Update { part: Part::Status, change: &change, tracking: &tracking, dry_run: false };
-        match self.registry.update(&ctx, &self.kind, "", &picture.spec.allocation.name, update).await {
-            Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 }
 
@@ -441,9 +406,4 @@ async fn next(watcher: Option<&mut Watcher>) -> Result<Delivery> {
 
 fn key(event: &Arc<bailiwick_storage::cache::ObjectEvent>) -> Option<&Key> {
     Some(event.object.as_ref().or(event.previous.as_ref())?.key())
-}
-
-fn seconds() -> i64 {
-    let since = SystemClock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -1,20 +1,21 @@
-//! The rows in which it stands who has how much: private, and written by the desk only, but for the first kind.
+//! The rows in which it stands who has how much: private, and written by the desk only, but for the first two.
 //!
 //! | row | what it holds | written with |
 //! |---|---|---|
 //! | `specs/<allocation>` | what counts of an allocation | each change of the allocation's spec |
+//! | `book/specs` | which spec was changed last | each of these changes: who decides requires that there was none |
 //! | `totals/<allocation>` | what all its projects have | each change of one of its accounts |
 //! | `accounts/<allocation>/<namespace>` | what one project has, and what was promised to it | each promise, and what becomes of it |
 //!
 //! A total is the sum of the accounts of its epoch. What is of another epoch counts for nothing: so an allocation that
 //! begins to select, or to count, something else is counted anew without touching the rows there are.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bailiwick_api::quota::{Account, Allocation, Amounts};
 use bailiwick_storage::cache::{Object, Snapshot};
-use bailiwick_storage::{Key, KeyError, Ledger, Prefix, Revision};
+use bailiwick_storage::{Expected, Key, KeyError, Ledger, Prefix};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,9 +60,13 @@ pub(crate) struct AccountRow {
     pub(crate) account: Account,
 }
 
-/// The specs of all allocations, read once for each of their versions.
+/// The specs of all allocations, read again when one of them has changed.
 #[derive(Debug, Default)]
-pub(crate) struct Book(HashMap<Key, (Revision, Arc<Spec>)>);
+pub(crate) struct Book {
+    /// What the row was like that changes with all of them; none before they were read.
+    version: Option<Expected>,
+    specs: BTreeMap<String, Arc<Spec>>,
+}
 
 // === impl Rows ===
 
@@ -82,6 +87,11 @@ impl Rows {
         self.0.row(&["specs"], allocation).map_err(bad_key)
     }
 
+    /// The row that changes with each spec.
+    pub(super) fn book(&self) -> Result<Key> {
+        self.0.row(&["book"], "specs").map_err(bad_key)
+    }
+
     pub(crate) fn total(&self, allocation: &str) -> Result<Key> {
         self.0.row(&["totals"], allocation).map_err(bad_key)
     }
@@ -98,6 +108,11 @@ impl Rows {
     pub(super) fn place<'k>(&self, key: &'k Key) -> Option<(&'k str, &'k str)> {
         let rest = self.0.all().relative(key)?.strip_prefix("accounts/")?;
         rest.split_once('/')
+    }
+
+    /// The allocation of a total's row; nothing for other rows.
+    pub(super) fn totalled<'k>(&self, key: &'k Key) -> Option<&'k str> {
+        self.0.all().relative(key)?.strip_prefix("totals/")
     }
 
     /// The specs in a state, in the order of their allocations' names.
@@ -147,24 +162,46 @@ impl Spec {
 // === impl Book ===
 
 impl Book {
-    /// Reads what has changed. What cannot be read stops whoever relies on it: nothing is allowed on the ground of a part.
+    /// Reads them if one has changed. What cannot be read stops whoever relies on it: nothing is allowed on the ground of a part.
     pub(super) fn refresh(&mut self, rows: &Rows, state: &Snapshot) -> Result<()> {
-        let mut now = HashMap::with_capacity(self.0.len());
-        for row in state.range(&rows.specs()?, None) {
-            let known = self.0.remove(row.key()).filter(|(revision, _)| *revision == row.revision());
-            let spec = match known {
-                Some((_, spec)) => spec,
-                None => Arc::new(Spec::read(row)?),
-            };
-            now.insert(row.key().clone(), (row.revision(), spec));
+        let version = expected(state, &rows.book()?);
+        if self.version == Some(version) {
+            return Ok(());
         }
-        self.0 = now;
+        let specs = rows.read_specs(state)?.into_iter();
+        self.specs = specs.map(|spec| (spec.allocation.name.clone(), Arc::new(spec))).collect();
+        self.version = Some(version);
         Ok(())
     }
 
-    pub(super) fn specs(&self) -> impl Iterator<Item = &Arc<Spec>> {
-        self.0.values().map(|(_, spec)| spec)
+    /// What the row must be like that changes with all specs, so that these are still the specs there are.
+    pub(super) fn version(&self) -> Expected {
+        self.version.unwrap_or(Expected::Absent)
     }
+
+    /// Whether these are just the specs in a state.
+    pub(super) fn is_of(&self, rows: &Rows, state: &Snapshot) -> Result<bool> {
+        Ok(self.version == Some(expected(state, &rows.book()?)))
+    }
+
+    /// In the order of their allocations' names.
+    pub(super) fn specs(&self) -> impl Iterator<Item = &Arc<Spec>> {
+        self.specs.values()
+    }
+
+    pub(super) fn spec(&self, allocation: &str) -> Option<&Arc<Spec>> {
+        self.specs.get(allocation)
+    }
+}
+
+/// What an allocation without projects comes to.
+pub(super) fn nothing_of(spec: &Spec) -> Amounts {
+    spec.allocation.hard.resources().map(|name| (name.to_owned(), Default::default())).collect()
+}
+
+/// What a row is like in a state.
+pub(super) fn expected(state: &Snapshot, key: &Key) -> Expected {
+    state.get(key).map_or(Expected::Absent, |row| Expected::At(row.revision()))
 }
 
 /// The row, if there is one.

@@ -17,6 +17,8 @@ pub enum Outcome {
     NotReady,
     /// More allocations apply than can be written together.
     TooMany,
+    /// More is to be written down about a project than fits.
+    TooLarge,
     /// Nothing could be decided.
     Failed,
 }
@@ -28,14 +30,23 @@ pub struct QuotaMetrics {
     reservations: AtomicU64,
     released: AtomicU64,
     conflicts: AtomicU64,
+    restarts: AtomicU64,
 }
 
 // === impl Outcome ===
 
 impl Outcome {
     /// All there are.
-    pub const ALL: [Self; 7] =
-        [Self::Allowed, Self::Exceeded, Self::Uncovered, Self::Counting, Self::NotReady, Self::TooMany, Self::Failed];
+    pub const ALL: [Self; 8] = [
+        Self::Allowed,
+        Self::Exceeded,
+        Self::Uncovered,
+        Self::Counting,
+        Self::NotReady,
+        Self::TooMany,
+        Self::TooLarge,
+        Self::Failed,
+    ];
 
     /// As labels of metrics have it.
     pub fn as_str(self) -> &'static str {
@@ -46,6 +57,7 @@ impl Outcome {
             Self::Counting => "counting",
             Self::NotReady => "not_ready",
             Self::TooMany => "too_many",
+            Self::TooLarge => "too_large",
             Self::Failed => "error",
         }
     }
@@ -74,6 +86,11 @@ impl QuotaMetrics {
         self.conflicts.load(Ordering::Relaxed)
     }
 
+    /// How often all projects were counted anew because something failed.
+    pub fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::Relaxed)
+    }
+
     pub(super) fn decided(&self, outcome: Outcome) {
         self.decisions[outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -84,6 +101,10 @@ impl QuotaMetrics {
 
     pub(super) fn add_released(&self, count: usize) {
         self.released.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn restarted(&self) {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn conflicted(&self) {

@@ -7,6 +7,9 @@ use super::evaluate::Refused;
 use super::ledger::Spec;
 use super::metrics::Outcome;
 
+/// How many reasons are told in words: most clients show nothing else.
+const MAX_TOLD: usize = 8;
+
 /// Why a change of a ResourceQuota is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
@@ -37,11 +40,11 @@ pub(super) fn refused(refused: &[Refused]) -> Denial {
         .map(|(spec, excess)| exceeding(spec, excess))
         .chain(uncovered.iter().map(|(spec, resource)| uncovering(spec, resource)))
         .collect();
-    let why = match causes.split_first() {
-        None => String::new(),
-        Some((first, [])) => first.message.clone(),
-        Some((first, others)) => format!("{} (and {} more)", first.message, others.len()),
-    };
+    let told: Vec<&str> = causes.iter().take(MAX_TOLD).map(|cause| cause.message.as_str()).collect();
+    let mut why = told.join("; ");
+    if causes.len() > MAX_TOLD {
+        why.push_str(&format!(" (and {} more)", causes.len() - MAX_TOLD));
+    }
     let outcome = if excesses.is_empty() { Outcome::Uncovered } else { Outcome::Exceeded };
     Denial { why, causes, outcome }
 }
@@ -93,6 +96,13 @@ pub(super) fn too_many(count: usize) -> Denial {
     let most = super::evaluate::MAX_ALLOCATIONS;
     let why = format!("{count} ResourceQuotaAllocations select this project; at most {most} can");
     plain(Outcome::TooMany, "TooManyAllocations", why)
+}
+
+/// What would have to be written down about the project is too large.
+pub(super) fn too_large() -> Denial {
+    let why = "the ResourceQuota, or what else is being changed in this project, names too many resources to be accounted for: \
+               name fewer, or try again in a minute";
+    plain(Outcome::TooLarge, "AllocationTooLarge", why.to_owned())
 }
 
 fn plain(outcome: Outcome, reason: &str, why: String) -> Denial {

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use bailiwick_api::PROVISIONER_NAMESPACE;
-use bailiwick_api::quota::QuotaFacts;
+use bailiwick_api::quota::{Amounts, QuotaFacts};
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::cache::{Object as CachedObject, Snapshot};
 
 use super::ledger::bad_key;
 use crate::error::Result;
+use crate::kinds::QuotaCounts;
 use crate::read::encoded;
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
@@ -29,8 +30,8 @@ pub trait ProjectQuotas: Send + Sync + 'static {
     /// The same, but the server is always asked.
     async fn labels_now(&self, namespace: &str) -> Result<Option<Labels>>;
 
-    /// The namespaces that are known.
-    fn namespaces(&self) -> Vec<String>;
+    /// The namespaces that are known, and their labels.
+    fn namespaces(&self) -> BTreeMap<String, Labels>;
 
     /// What is known of a namespace.
     fn project(&self, namespace: &str) -> Project;
@@ -51,6 +52,8 @@ pub struct Project {
     pub quotas: Vec<QuotaFacts>,
     /// Up to which resource version that is known.
     pub horizon: u64,
+    /// Whether there is something else of what they count than their status tells: it will, or it may not have to.
+    pub is_ahead: bool,
 }
 
 /// The projects of our own store.
@@ -76,23 +79,38 @@ impl OwnProjects {
         &self.quotas
     }
 
-    /// A project in a state.
-    pub(super) fn project(&self, state: &Snapshot, namespace: &str) -> Result<Project> {
+    /// A project in a state. What is used of its ResourceQuotas is counted, as their status tells it a moment later: who
+    /// shrinks one must not free what was made in that moment.
+    pub(super) fn project(&self, counts: &QuotaCounts<'_>, namespace: &str) -> Result<Project> {
+        let state = counts.state();
         let key = self.namespaces.key("", namespace).map_err(bad_key)?;
         let Some(found) = state.get(&key).filter(|_| namespace != PROVISIONER_NAMESPACE) else {
             return Ok(Project { horizon: u64::MAX, ..Project::default() });
         };
         let labels = labels(&read(&self.namespaces, found)?);
         let range = self.quotas.range(Some(namespace)).map_err(bad_key)?;
-        let facts = |quota| Ok(QuotaFacts::from_json(read(&self.quotas, quota)?.as_value()));
-        let quotas = state.range(&range, None).map(facts).collect::<Result<_>>()?;
-        Ok(Project { labels: Some(labels), quotas, horizon: u64::MAX })
+        let mut project = Project { labels: Some(labels), horizon: u64::MAX, ..Project::default() };
+        for quota in state.range(&range, None) {
+            let quota = read(&self.quotas, quota)?;
+            let facts = QuotaFacts::from_json(quota.as_value());
+            let used = Amounts::from_json(counts.status(&quota).get("used"));
+            project.is_ahead |= used != facts.used;
+            project.quotas.push(QuotaFacts { used, ..facts });
+        }
+        Ok(project)
     }
 
     /// The names of all namespaces in a state.
     pub(super) fn all(&self, state: &Snapshot) -> Vec<String> {
         let all = state.range(self.namespaces.kind().keys().all(), None);
         all.map(|namespace| namespace.key().name().to_owned()).collect()
+    }
+
+    /// The same, with their labels.
+    pub(super) fn labelled(&self, state: &Snapshot) -> Result<BTreeMap<String, Labels>> {
+        let all = state.range(self.namespaces.kind().keys().all(), None);
+        let found = all.map(|found| Ok((found.key().name().to_owned(), labels(&read(&self.namespaces, found)?))));
+        found.collect()
     }
 }
 

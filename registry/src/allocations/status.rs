@@ -2,7 +2,8 @@
 
 use bailiwick_api::quota::{Account, QuotaFacts};
 use bailiwick_api::{
-    AllocatedAmounts, Condition, ConditionStatus, ProjectUsage, QuotaUsage, ResourceQuotaAllocationStatus,
+    AllocatedAmounts, Condition, ConditionStatus, ProjectUsage, QuotaUsage, ResourceQuotaAllocationStatus, counted,
+    some_of,
 };
 use bailiwick_storage::cache::Snapshot;
 
@@ -12,8 +13,6 @@ use crate::error::Result;
 
 /// How many projects are in the status.
 const MAX_PROJECTS: usize = 100;
-/// How many projects a condition names.
-const NAMED: usize = 10;
 
 /// The status in a state. Conditions have no time yet.
 pub(super) fn status(picture: &Picture, rows: &Rows, state: &Snapshot) -> Result<ResourceQuotaAllocationStatus> {
@@ -76,7 +75,10 @@ fn over_allocated(spec: &Spec, total: &Total) -> Condition {
     };
     let exceeded: Vec<String> = spec.allocation.exceeded(&total.charge).map(told).collect();
     match exceeded.is_empty() {
-        true => condition("OverAllocated", false, "WithinLimits", String::new()),
+        true => {
+            let message = "The selected projects have no more than is allotted.";
+            condition("OverAllocated", false, "WithinLimits", message.to_owned())
+        }
         false => condition("OverAllocated", true, "LimitsExceeded", exceeded.join(", ")),
     }
 }
@@ -84,11 +86,11 @@ fn over_allocated(spec: &Spec, total: &Total) -> Condition {
 fn uncovered(picture: &Picture) -> Condition {
     let uncovered = picture.uncovered();
     if uncovered.is_empty() {
-        return condition("Uncovered", false, "AllCovered", String::new());
+        let message = "All selected projects are limited in all resources.";
+        return condition("Uncovered", false, "AllCovered", message.to_owned());
     }
-    let named = uncovered.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = if uncovered.len() > NAMED { ", …" } else { "" };
-    let message = format!("{} projects are not limited in all resources: {named}{more}", uncovered.len());
+    let projects = counted(uncovered.len(), "project");
+    let message = format!("{projects} not limited in all resources: {}", some_of(uncovered.iter()));
     condition("Uncovered", true, "ProjectsUnlimited", message)
 }
 

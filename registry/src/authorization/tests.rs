@@ -33,6 +33,18 @@ async fn chain(answers: Vec<Result<Decision, AuthorizationError>>) -> Result<Dec
     AuthorizerChain::new(chain).authorize(&question).await
 }
 
+/// Only who is allowed may; that it cannot be known is no answer.
+#[tokio::test]
+async fn who_may_is_who_is_allowed() {
+    let user = User::default();
+    for (answer, expected) in
+        [(allow("a"), Some(true)), (deny("b"), Some(false)), (pass("c"), Some(false)), (fail("d"), None)]
+    {
+        let authorizer: Box<dyn Authorizer> = Box::new(Says(answer.clone()));
+        assert_eq!(authorizer.may(&user, "get", Resource::default()).await.ok(), expected, "{answer:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_first_decision_counts() {
     assert_eq!(chain(vec![]).await, pass(""));

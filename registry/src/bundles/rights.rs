@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bailiwick_api::ServiceAccountRef;
 use bailiwick_api::bundle::Plan;
+use bailiwick_api::{Grant, Grantee, ServiceAccountRef};
 
 use super::BundleRules;
 use crate::authorization::Resource;
@@ -81,11 +81,13 @@ fn refusal(
     let (name, namespace) = (account.name(), account.namespace());
     let list = |texts: &BTreeSet<String>, separator: &str| texts.iter().cloned().collect::<Vec<_>>().join(separator);
     let message = format!("the service account \"{name}\" of \"{namespace}\" may not {}", list(missing, ", "));
-    let command = format!(
-        "kubectl create role bundle-{0} --namespace={namespace} --verb=get,list,watch,create,patch,delete --resource={1} && \
-         kubectl create rolebinding bundle-{0} --namespace={namespace} --role=bundle-{0} --serviceaccount={namespace}:{name}",
-        write.name,
-        list(resources, ","),
-    );
-    refused(write, "AccountForbidden", message, &command)
+    let grant = Grant {
+        role: &format!("bundle-{}", write.name),
+        namespace,
+        verbs: "get,list,watch,create,patch,delete",
+        resource: &list(resources, ","),
+        resource_name: None,
+        to: Grantee::Account(account),
+    };
+    refused(write, "AccountForbidden", message, &grant.to_string())
 }

@@ -5,9 +5,9 @@ use bailiwick_machinery::{Cause, FieldError, FieldPath, GroupVersion, Object};
 use bailiwick_storage::At;
 use k8s_openapi::Resource;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{CatalogRules, GROUP, VERSION};
+use super::{CatalogRules, GROUP, VERSION, ancestry};
 use crate::error::Result;
 use crate::named_account::named;
 use crate::registry::Registry;
@@ -37,12 +37,17 @@ impl CatalogRules {
             // What cannot be changed is told as such, and not as something that is not there.
             write.kind.validate_update(Part::Main, object, old)?;
         }
+        let account = named(self.exposure.authorizer(), write, claim.spec.account());
+        if old.is_some_and(|old| asks_for_less(object, old)) {
+            return account.await.map(|_| ());
+        }
         let catalog = self.claimable(write, registry, &claim).await?;
         let entry = self.entry_of(write, registry, &claim, &catalog).await?;
+        let reference = &claim.spec.resource_catalog_entry;
+        ancestry::check(write, registry, object, (&reference.namespace, &reference.name)).await?;
         let uid = entry.metadata.uid.unwrap_or_default();
         match &claim.spec.resource_catalog_entry.uid {
             Some(wanted) if *wanted != uid => {
-                let reference = &claim.spec.resource_catalog_entry;
                 return Err(write.conflict(format!(
                     "the entry \"{}/{}\" is not the one with the UID \"{wanted}\": it has been made anew since; claim it by its \
                      UID now, \"{uid}\"",
@@ -52,7 +57,7 @@ impl CatalogRules {
             Some(_) => {}
             None => object.edit_as_value(|value| value["spec"]["resourceCatalogEntry"]["uid"] = json!(uid)),
         }
-        named(self.exposure.authorizer(), write, claim.spec.account()).await.map(|_| ())
+        account.await.map(|_| ())
     }
 
     /// The catalog, if whoever writes may claim from it here. Whoever may not is not told whether there is one.
@@ -75,11 +80,7 @@ impl CatalogRules {
                 format!(
                     "user \"{user}\" may not \"claim\" resourcecatalogs.{GROUP} \"{name}\" in the namespace \"{namespace}\""
                 ),
-                format!(
-                    "whoever may, allows it with: kubectl create role claim-{name} -n {namespace} --verb=claim \
-                     --resource=resourcecatalogs.{GROUP} --resource-name={name} && kubectl create rolebinding claim-{name} -n \
-                     {namespace} --role=claim-{name} --user={user}"
-                ),
+                ResourceCatalog::how_to_allow(ResourceCatalog::CLAIM, name, namespace, user),
             ));
         }
         let Some(catalog) = find::<ResourceCatalog>(registry, "resourcecatalogs", "", name).await? else {
@@ -115,7 +116,10 @@ impl CatalogRules {
         }
         let path = FieldPath::new("spec").child("resourceCatalogEntry");
         let value = format!("{}/{}", reference.namespace, reference.name);
-        let why = format!("is no entry of the catalog \"{}\"", claim.spec.catalog_name);
+        let (catalog, here) = (&claim.spec.catalog_name, write.namespace);
+        let why = format!(
+            "is no entry of the catalog \"{catalog}\"; those there are: kubectl get localresourcecatalogs {catalog} -n {here} -o yaml"
+        );
         Err(write.invalid([FieldError::invalid(path, value, why)]))
     }
 }
@@ -124,11 +128,24 @@ impl CatalogRules {
 fn keep_uid(object: &mut Object, old: Option<&Object>) {
     let pointer = "/spec/resourceCatalogEntry/uid";
     let Some(uid) = old.and_then(|old| old.as_value().pointer(pointer)).cloned() else { return };
-    let is_absent = object.as_value().pointer(pointer).is_none_or(serde_json::Value::is_null);
+    let is_absent = object.as_value().pointer(pointer).is_none_or(Value::is_null);
     let reference = object.as_value().pointer("/spec/resourceCatalogEntry");
-    if is_absent && reference.is_some_and(serde_json::Value::is_object) {
+    if is_absent && reference.is_some_and(Value::is_object) {
         object.edit_as_value(|value| value["spec"]["resourceCatalogEntry"]["uid"] = uid);
     }
+}
+
+/// Whether a claim asks for nothing that it did not ask for before: it does not follow any more, or what it has made has another
+/// end. That is for whoever has it to say, also when its entry is not to be had any more.
+fn asks_for_less(object: &Object, old: &Object) -> bool {
+    let spec = |object: &Object| {
+        let mut spec = object.fields().get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+        let follows = spec.remove("keepSynchronized") == Some(Value::Bool(true));
+        spec.remove("deletionPolicy");
+        (spec, follows)
+    };
+    let ((new, follows), (old, followed)) = (spec(object), spec(old));
+    new == old && (!follows || followed)
 }
 
 /// A claim whose resources are to stay does not go before they have been let go.

@@ -1,7 +1,7 @@
 //! What an entry exposes, found out when it is written, as whoever writes it.
 
 use bailiwick_api::{
-    Condition, ConditionStatus, LocalResourceStatus, Requester, ResourceCatalogEntry, ResourceCatalogEntryStatus,
+    Condition, ConditionStatus, LocalResourceStatus, ResourceCatalogEntry, ResourceCatalogEntryStatus,
     ResourceListStatus, Satisfier, put_condition,
 };
 use bailiwick_machinery::Object;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::CatalogRules;
 use crate::error::{Error, Result};
 use crate::named_account::{named, pinned};
+use crate::requester::requester;
 use crate::ruled_write::RuledWrite;
 
 /// Metadata that says nothing of what is exposed, or to whom.
@@ -66,9 +67,7 @@ impl CatalogRules {
                 object.set_generation(old.metadata().generation() + 1);
             }
         }
-        let user = write.ctx.user;
-        status.requester =
-            Some(Requester { username: user.name.clone(), uid: user.uid.clone(), groups: user.groups.clone() });
+        status.requester = Some(requester(write.ctx.user));
         resolved(write, &mut status, count);
         let status = serde_json::to_value(&status)
             .map_err(|error| Error::Failed { what: "the status of an entry", why: error.to_string() })?;

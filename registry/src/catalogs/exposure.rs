@@ -3,26 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bailiwick_api::{AcceptancePolicy, ResourceCatalog, ResourceCatalogEntry};
+use bailiwick_api::{AcceptancePolicy, Requester, ResourceCatalog, ResourceCatalogEntry};
 
 use super::{GROUP, VERSION};
 use crate::User;
 use crate::authorization::{Authorizer, Resource};
 use crate::error::Result;
 use crate::host::{Host, HostKind};
+use crate::organizations::Memberships;
 
 /// Who may use which catalog, and where.
 pub struct Exposure {
     authorizer: Arc<dyn Authorizer>,
+    memberships: Arc<dyn Memberships>,
     host: Arc<dyn Host>,
 }
 
 // === impl Exposure ===
 
 impl Exposure {
-    /// As this one says what users may do, and that one knows namespaces.
-    pub fn new(authorizer: Arc<dyn Authorizer>, host: Arc<dyn Host>) -> Self {
-        Self { authorizer, host }
+    /// As the first says what users may do, the second knows in which groups they are, and the third knows namespaces.
+    pub fn new(authorizer: Arc<dyn Authorizer>, memberships: Arc<dyn Memberships>, host: Arc<dyn Host>) -> Self {
+        Self { authorizer, memberships, host }
     }
 
     /// The labels of a namespace; `None` if there is no such namespace.
@@ -57,14 +59,18 @@ impl Exposure {
                 let Some(publisher) = entry.status.as_ref().and_then(|status| status.requester.as_ref()) else {
                     return Ok(false);
                 };
-                let publisher = User {
-                    name: publisher.username.clone(),
-                    uid: publisher.uid.clone(),
-                    groups: publisher.groups.clone(),
-                    extra: BTreeMap::new(),
-                };
-                self.may_use(&publisher, ResourceCatalog::PUBLISH, name, namespace).await
+                self.may_use(&self.user(publisher), ResourceCatalog::PUBLISH, name, namespace).await
             }
+        }
+    }
+
+    /// Someone who wrote an object, in the groups that are theirs now.
+    fn user(&self, requester: &Requester) -> User {
+        let Requester { username, uid, groups } = requester.clone();
+        let user = User { name: username, uid, groups, ..User::default() };
+        match self.memberships.groups(&user) {
+            Some(groups) => user.in_groups(groups),
+            None => user,
         }
     }
 

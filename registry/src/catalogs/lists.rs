@@ -1,14 +1,17 @@
 //! Checks the resources of an entry that are made where they are claimed.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use bailiwick_api::{ListedResource, ResourceListSpec};
+use bailiwick_machinery::name::{dns1123_subdomain, path_segment};
 use bailiwick_machinery::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
 use super::CatalogRules;
 use super::locate::{ACCOUNT_TOKEN, check_kind};
 use crate::error::Result;
+use crate::host::HostKind;
 use crate::ruled_write::RuledWrite;
 
 // === impl CatalogRules ===
@@ -62,6 +65,12 @@ impl CatalogRules {
             let why = "what is made must have a name, so that it is known again";
             return Err(write.invalid([FieldError::required(path.child("metadata").child("name"), why)]));
         }
+        let wrong = if has_dns_names(&found) { dns1123_subdomain(&name) } else { path_segment(&name) };
+        if !wrong.is_empty() {
+            let path = path.child("metadata").child("name");
+            let error = |why: Cow<'static, str>| FieldError::invalid(path.clone(), name.as_str(), why.into_owned());
+            return Err(write.invalid(wrong.into_iter().map(error)));
+        }
         if !namespace.is_empty() {
             let why = "must not be given: resources are made in the namespace of the claim";
             return Err(write.invalid([FieldError::invalid(
@@ -82,6 +91,12 @@ impl CatalogRules {
         }
         Ok(ListedResource { api_version, kind, name })
     }
+}
+
+/// Whether objects of a kind have names that DNS could have. Of kinds that are not Kubernetes' own this is not known.
+fn has_dns_names(kind: &HostKind) -> bool {
+    let is_own = !kind.group.contains('.') || kind.group.ends_with(".k8s.io");
+    is_own && kind.group != "rbac.authorization.k8s.io"
 }
 
 /// What is wrong with a resource, as something that is wrong with the entry.

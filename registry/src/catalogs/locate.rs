@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use bailiwick_api::{BadDependency, DEPENDS_ON, ExposedResource, LocalResourceSpec, ServiceAccountRef, dependencies};
+use bailiwick_api::{
+    BadDependency, DEPENDS_ON, ExposedResource, Grant, Grantee, LocalResourceSpec, ServiceAccountRef, dependencies,
+};
 use bailiwick_machinery::{Cause, FieldError, FieldPath, Object};
 
 use super::{CatalogRules, GROUP};
@@ -44,10 +46,7 @@ impl CatalogRules {
         let mut wanted = self.named(write, spec, &mut known).await?;
         // Ends, because nothing is wanted twice, and there is a bound.
         while !wanted.is_empty() {
-            if known.len() > MAX_RESOURCES {
-                let path = FieldPath::new("spec").child("localResources");
-                return Err(write.invalid([FieldError::too_many(path, known.len(), MAX_RESOURCES)]));
-            }
+            check_number(write, known.len())?;
             self.check_writer(write, &wanted).await?;
             let mut next = Vec::new();
             for one in &wanted {
@@ -120,6 +119,8 @@ impl CatalogRules {
             };
             check_kind(write, &found, &of.path)?;
             if known.insert(key(&found, dependency.name)) {
+                // As soon as that is known: what is still to be read may name any number of others.
+                check_number(write, known.len())?;
                 wanted.push(Wanted {
                     api_version: found.api_version(),
                     kind: found,
@@ -189,6 +190,15 @@ impl CatalogRules {
     }
 }
 
+/// Refuses more resources than an entry exposes.
+fn check_number(write: RuledWrite<'_>, count: usize) -> Result<()> {
+    if count <= MAX_RESOURCES {
+        return Ok(());
+    }
+    let path = FieldPath::new("spec").child("localResources");
+    Err(write.invalid([FieldError::too_many(path, count, MAX_RESOURCES)]))
+}
+
 fn key(kind: &HostKind, name: &str) -> (String, String, String) {
     (kind.group.clone(), kind.kind.clone(), name.to_owned())
 }
@@ -216,27 +226,18 @@ pub(super) fn check_kind(write: RuledWrite<'_>, kind: &HostKind, path: &FieldPat
     Ok(())
 }
 
-fn cause(reason: &str, message: String, wanted: &Wanted) -> Cause {
-    Cause { reason: reason.to_owned(), message, field: wanted.path.as_str().to_owned() }
-}
-
 fn not_readable(write: RuledWrite<'_>, account: &ServiceAccountRef, wanted: &Wanted, verb: &str, why: &str) -> Error {
-    let resource = wanted.kind.resource().to_string();
-    let message = format!("the service account \"{}\" may not {verb} {resource} \"{}\"", account.name(), wanted.name);
+    let (resource, name) = (wanted.kind.resource().to_string(), wanted.name.as_str());
+    let message = format!("the service account \"{}\" may not {verb} {resource} \"{name}\"", account.name());
     let told = if why.is_empty() { message.clone() } else { format!("{message} ({why})") };
-    let why = format!(
-        "{told}; whoever administers the namespace allows it with: {}",
-        how_to_grant(account, &resource, &wanted.name)
-    );
-    write.forbidden(why, vec![cause("AccountForbidden", message, wanted)])
-}
-
-/// How the right to read some objects is given to an account.
-fn how_to_grant(account: &ServiceAccountRef, resource: &str, name: &str) -> String {
-    let (namespace, account) = (account.namespace(), account.name());
-    let role = format!("{account}-reads-{name}");
-    format!(
-        "kubectl create role {role} -n {namespace} --verb=get,list,watch --resource={resource} --resource-name={name} && \
-         kubectl create rolebinding {role} -n {namespace} --role={role} --serviceaccount={namespace}:{account}"
-    )
+    let grant = Grant {
+        role: &format!("{}-reads-{name}", account.name()),
+        namespace: account.namespace(),
+        verbs: "get,list,watch",
+        resource: &resource,
+        resource_name: Some(name),
+        to: Grantee::Account(account),
+    };
+    let cause = Cause { reason: "AccountForbidden".to_owned(), message, field: wanted.path.as_str().to_owned() };
+    write.forbidden(format!("{told}; whoever administers the namespace allows it with: {grant}"), vec![cause])
 }

@@ -11,7 +11,7 @@ use bailiwick_storage::{self as storage, At, Revision, Store, Txn};
 use tokio::sync::watch;
 
 use super::status::establish;
-use super::{FINALIZER, GROUP, MANAGER, PLURAL, VERSION, cleanup, made};
+use super::{GROUP, MANAGER, PLURAL, VERSION, cleanup, made};
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::encoded::Encoded;
 use crate::error::Result;
@@ -33,6 +33,8 @@ struct Follower {
     kind: Arc<ServedKind>,
     /// The definitions there are, by name: what others depend on, and no more, because there may be many and large ones.
     known: BTreeMap<String, Known>,
+    /// Those whose kinds were about to change when something failed: how far that came is not known, so they are made again.
+    unsettled: BTreeSet<String>,
     /// Those whose objects are being removed.
     cleanups: cleanup::Cleanups,
     /// follower --how far it has come--> writers
@@ -72,11 +74,24 @@ pub async fn follow(registry: &Arc<Registry>) -> Result<()> {
     let group_kind = kind.group_kind();
     let cleanups = cleanup::Cleanups::new(registry.clone(), kind.clone());
     let registry = registry.clone();
-    let mut follower = Follower { registry: registry.clone(), kind, known: BTreeMap::new(), cleanups, through_tx };
+    let (known, unsettled) = (BTreeMap::new(), BTreeSet::new());
+    let mut follower = Follower { registry: registry.clone(), kind, known, unsettled, cleanups, through_tx };
     let watch = follower.begin().await?;
     registry.writers_wait_for(group_kind, through_rx);
     registry.spawn(follower.run(watch));
     Ok(())
+}
+
+// === impl Known ===
+
+impl Known {
+    /// What a definition says of itself, and what is served for it. None if it cannot be read, which is told when it is taken.
+    fn of(object: &Object, served: &mut BTreeMap<String, Arc<Kind>>) -> Option<(String, Self)> {
+        let Definition { name, spec, status, .. } = Definition::from_object(object).ok()?;
+        let is_waiting = spec.names != status.accepted_names;
+        let served = served.remove(&name);
+        Some((name, Self { group: spec.group, granted: status.accepted_names, is_waiting, served }))
+    }
 }
 
 // === impl Changes ===
@@ -113,20 +128,22 @@ impl Follower {
         }
     }
 
-    /// Takes all there are, and forgets what is no more.
+    /// Takes all there are. What is served is asked of the registry, and what was granted stands in the definitions: nothing
+    /// is believed that was to happen before, and may not have.
     async fn begin(&mut self) -> Result<ObjectWatch> {
         let selection = Selection::everything(&self.kind);
         let mut watch = self.registry.watch(&self.kind, None, selection, WatchFrom::State(At::Latest)).await?;
-        let mut gone: BTreeSet<String> = self.known.keys().cloned().collect();
+        let found = watch.initial(usize::MAX)?;
+        let objects: Vec<Object> = found.iter().map(|event| self.read(&event.object)).collect::<Result<_>>()?;
+        let mut served = self.registry.defined();
+        // Who was granted a name has it, whoever is looked at first.
+        self.known = objects.iter().filter_map(|object| Known::of(object, &mut served)).collect();
         let mut changes = Changes::default();
-        for event in watch.initial(usize::MAX)? {
-            let object = self.read(&event.object)?;
-            gone.remove(object.metadata().name());
+        for object in objects {
+            served.remove(object.metadata().name());
             self.take(object, &mut changes).await?;
         }
-        for name in gone {
-            self.forget(&name, &mut changes).await?;
-        }
+        served.into_values().for_each(|gone| changes.remove(Some(gone)));
         self.carry_out(changes).await?;
         self.through_tx.send_replace(watch.position());
         Ok(watch)
@@ -148,34 +165,64 @@ impl Follower {
         }
     }
 
-    async fn carry_out(&self, changes: Changes) -> Result<()> {
+    async fn carry_out(&mut self, changes: Changes) -> Result<()> {
         if changes.gone.is_empty() && changes.come.is_empty() {
             return Ok(());
         }
+        let name = |kind: &Arc<Kind>| kind.definition().map(|definition| definition.name.clone());
+        let names: Vec<String> = changes.gone.iter().chain(&changes.come).filter_map(name).collect();
+        self.unsettled.extend(names.iter().cloned());
         let changed = self.registry.change_kinds(&changes.gone, &changes.come).await;
-        changed.map_err(|error| failed("watch", &self.kind, error))
+        changed.map_err(|error| failed("watch", &self.kind, error))?;
+        for name in &names {
+            self.unsettled.remove(name);
+        }
+        Ok(())
     }
 
     fn read(&self, encoded: &Encoded) -> Result<Object> {
         self.kind.read(encoded).map_err(|error| error.about(&self.kind.resource(), ""))
     }
 
-    /// Takes note of a definition: what its status must say, and what is served of it.
+    /// Takes note of a definition: what its status must say, and what is served of it. If it has given up names, others of its
+    /// group may want them.
     async fn take(&mut self, object: Object, changes: &mut Changes) -> Result<()> {
+        let mut due = vec![object];
+        while let Some(object) = due.pop() {
+            if let Some(group) = self.take_one(object, changes).await? {
+                due.extend(self.waiting_in(&group).await?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of one definition. Its group, if it has other names now than it had before.
+    async fn take_one(&mut self, object: Object, changes: &mut Changes) -> Result<Option<String>> {
         let name = object.metadata().name().to_owned();
-        let Some(mut seen) = self.see(&name, object) else { return Ok(()) };
+        let before = self.known.get(&name).map(|known| known.granted.clone());
+        let Some(mut seen) = self.see(&name, object) else { return Ok(None) };
         self.establish(&mut seen).await?;
         self.serve(&mut seen, changes);
-        if seen.object.metadata().deletion_timestamp().is_some()
-            && seen.object.metadata().finalizers().any(|finalizer| finalizer == FINALIZER)
-        {
-            self.cleanups.begin(&name, seen.definition.is("Established"));
-        }
+        self.cleanups.begin(&seen.object, seen.definition.is("Established"));
         let Definition { spec, status, .. } = seen.definition;
         let is_waiting = spec.names != status.accepted_names;
+        let has_changed = before.is_some_and(|before| before != status.accepted_names);
+        let group = has_changed.then(|| spec.group.clone());
         let known = Known { group: spec.group, granted: status.accepted_names, is_waiting, served: seen.served };
         self.known.insert(name, known);
-        Ok(())
+        Ok(group)
+    }
+
+    /// Definitions of a group that want names which they were not granted.
+    async fn waiting_in(&self, group: &str) -> Result<Vec<Object>> {
+        let mut waiting = Vec::new();
+        for (name, _) in self.known.iter().filter(|(_, known)| known.group == group && known.is_waiting) {
+            // One that is gone, too, is told of by an event of its own.
+            if let Ok(found) = self.registry.get(&self.kind, "", name, At::Any).await {
+                waiting.push(self.read(&found)?);
+            }
+        }
+        Ok(waiting)
     }
 
     /// A definition, with what is served for it; none if it cannot be read, which is told.
@@ -239,7 +286,8 @@ impl Follower {
             return;
         }
         let fingerprint = made::fingerprint(&seen.object);
-        if seen.served.as_ref().is_some_and(|served| served.fingerprint() == Some(&fingerprint)) {
+        let is_served = seen.served.as_ref().is_some_and(|served| served.fingerprint() == Some(&fingerprint));
+        if is_served && !self.unsettled.contains(&seen.definition.name) {
             return;
         }
         match made::kind(&seen.object, &seen.definition) {
@@ -259,13 +307,8 @@ impl Follower {
     async fn forget(&mut self, name: &str, changes: &mut Changes) -> Result<()> {
         let Some(gone) = self.known.remove(name) else { return Ok(()) };
         changes.remove(gone.served);
-        let is_waiting = |(_, known): &(&String, &Known)| known.group == gone.group && known.is_waiting;
-        let waiting: Vec<String> = self.known.iter().filter(is_waiting).map(|(name, _)| name.clone()).collect();
-        for name in waiting {
-            // One that is gone, too, is told of by an event of its own.
-            if let Ok(found) = self.registry.get(&self.kind, "", &name, At::Any).await {
-                self.take(self.read(&found)?, changes).await?;
-            }
+        for object in self.waiting_in(&gone.group).await? {
+            self.take(object, changes).await?;
         }
         Ok(())
     }

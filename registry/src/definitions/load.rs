@@ -10,7 +10,7 @@ use crate::kind::Kind;
 /// The kinds that established definitions in the store define, if definitions are among the kinds.
 pub(crate) async fn load(store: &dyn Store, native: &[Kind]) -> storage::Result<Vec<Kind>> {
     let is_definition =
-        |kind: &&Kind| kind.names().plural == PLURAL && kind.stored_gvk().is_some_and(|stored| stored.group == GROUP);
+        |kind: &&Kind| kind.names().plural == PLURAL && kind.home().is_some_and(|(group, _)| group == GROUP);
     let Some(definitions) = native.iter().find(is_definition) else { return Ok(Vec::new()) };
     // One that is damaged is told of when it is read, and its kind is not served.
     let options = ListOptions { values: Values::Whole, ..ListOptions::at(At::Latest) };

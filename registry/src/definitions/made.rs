@@ -1,6 +1,7 @@
 //! From a definition to a kind.
 
 use std::borrow::Cow;
+use std::sync::atomic::AtomicU64;
 
 use bailiwick_machinery::crd::{self, Definition as Defined, Names as DefinedNames, Version as DefinedVersion};
 use bailiwick_machinery::schema::Schema;
@@ -34,7 +35,13 @@ pub(crate) enum NotServed {
 pub(crate) fn fingerprint(object: &Object) -> String {
     let part = |path: &str| object.as_value().pointer(path).cloned().unwrap_or_default();
     let terminating = object.metadata().deletion_timestamp().is_some();
-    hash(&json!([part("/metadata/name"), part("/spec"), part("/status/acceptedNames"), terminating]))
+    hash(&json!([
+        part("/metadata/uid"),
+        part("/metadata/name"),
+        part("/spec"),
+        part("/status/acceptedNames"),
+        terminating
+    ]))
 }
 
 /// The kind that a definition defines, under the names it was granted.
@@ -45,7 +52,11 @@ pub(crate) fn kind(object: &Object, defined: &Defined) -> Result<Kind, NotServed
     let stored_schema = written(stored);
     let kind =
         Kind::new(names(&defined.status.accepted_names), scope, NameRule::DnsSubdomain, version(group, stored)?)?;
-    let kind = if stored.has_status() { kind.with_status() } else { kind };
+    let (with_status, without): (Vec<_>, Vec<_>) =
+        defined.spec.versions.iter().partition(|version| version.has_status());
+    let without_status =
+        without.into_iter().map(|version| GroupVersion::new(group.clone(), version.name.clone())).collect();
+    let kind = if with_status.is_empty() { kind } else { kind.with_status() };
     let others = defined.spec.versions.iter().filter(|version| version.served && !version.storage);
     let kind = others.into_iter().try_fold(kind, |kind, other| {
         let same = written(other) == stored_schema;
@@ -54,9 +65,13 @@ pub(crate) fn kind(object: &Object, defined: &Defined) -> Result<Kind, NotServed
     })?;
     Ok(kind.defined(Definition {
         name: defined.name.clone(),
+        uid: object.metadata().uid().to_owned(),
+        alive_at: AtomicU64::default(),
         fingerprint: fingerprint(object),
         mark: hash(&stored_schema),
+        once_stored: once_stored(defined)?,
         serves_stored: stored.served,
+        without_status,
         deprecations: deprecations(defined),
         is_terminating: object.metadata().deletion_timestamp().is_some(),
         retired: CancellationToken::new(),
@@ -64,8 +79,7 @@ pub(crate) fn kind(object: &Object, defined: &Defined) -> Result<Kind, NotServed
 }
 
 fn version(group: &str, version: &DefinedVersion) -> Result<Version, NotServed> {
-    let schema = Schema::from_json(&written(version));
-    let schema = schema.map_err(|errors| NotServed::Schema { version: version.name.clone(), errors })?;
+    let schema = schema(version)?;
     let selectable = version.selectable_fields.iter();
     Ok(Version {
         group_version: GroupVersion::new(group.to_owned(), version.name.clone()),
@@ -73,6 +87,21 @@ fn version(group: &str, version: &DefinedVersion) -> Result<Version, NotServed> 
         columns: crd::columns(&version.additional_printer_columns),
         selectable: selectable.map(|field| SelectableField::new(field.json_path.trim_start_matches('.'))).collect(),
     })
+}
+
+fn schema(version: &DefinedVersion) -> Result<Schema, NotServed> {
+    let schema = Schema::from_json(&written(version));
+    schema.map_err(|errors| NotServed::Schema { version: version.name.clone(), errors })
+}
+
+/// The versions in which objects may have been stored before, whether they are served or not.
+fn once_stored(defined: &Defined) -> Result<Vec<(GroupVersion, Schema)>, NotServed> {
+    let stored = &defined.status.stored_versions;
+    let versions = defined.spec.versions.iter().filter(|version| !version.storage && stored.contains(&version.name));
+    let with_schema = |version: &DefinedVersion| {
+        Ok((GroupVersion::new(defined.spec.group.clone(), version.name.clone()), schema(version)?))
+    };
+    versions.map(with_schema).collect()
 }
 
 fn deprecations(defined: &Defined) -> Vec<(GroupVersion, String)> {

@@ -137,4 +137,9 @@ impl Kind {
     pub fn stored_gvk(&self) -> Option<GroupVersionKind> {
         Some(self.versions.first()?.group_version.kind(self.names.kind.clone()))
     }
+
+    /// The group and the kind that it is stored as, by whatever other names it is served too.
+    pub(crate) fn home(&self) -> Option<(&str, &str)> {
+        Some((&self.versions.first()?.group_version.group, &self.names.kind))
+    }
 }

@@ -3,12 +3,13 @@
 
 use bailiwick_api::bundle::{Plan, Problem, ProblemKind};
 use bailiwick_api::{Bundle, BundleSpec};
+use bailiwick_machinery::metadata::FINALIZER_FOREGROUND;
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupVersion, NameRule, Object, Scope};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::people;
+use crate::bundles::spec_of;
 use crate::kind::{Kind, KindError, Version};
 use crate::strategy::Strategy;
 
@@ -30,11 +31,22 @@ struct Bundles;
 
 impl Strategy for Bundles {
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
-        let spec = object.fields().get("spec").unwrap_or(&Value::Null);
-        // What has another form has been told by the schema.
-        let Ok(spec) = BundleSpec::deserialize(spec) else { return };
-        for problem in Plan::of(&spec, object.metadata().namespace()).err().into_iter().flatten() {
-            errors.push(error(problem));
+        // What has another form, or is there twice, has been told by the schema.
+        let Some(spec) = spec_of(object) else { return };
+        let told: Vec<String> = errors.as_slice().iter().map(|error| error.field.to_string()).collect();
+        let problems = Plan::of(&spec, object.metadata().namespace()).err().into_iter().flatten();
+        let is_news = |problem: &Problem| problem.kind != ProblemKind::Duplicate && !told.contains(&problem.field);
+        errors.extend(problems.filter(is_news).map(error));
+    }
+
+    /// A Bundle waits for its objects by itself, and lets them go in their order. The garbage collector knows neither that
+    /// order nor which of them stay, so a deletion in the foreground is not left to it.
+    fn mark_deleted(&self, object: &mut Object) {
+        let finalizers: Vec<String> = object.metadata().finalizers().map(str::to_owned).collect();
+        if finalizers.iter().any(|finalizer| finalizer == Bundle::FINALIZER) {
+            let others: Vec<String> =
+                finalizers.into_iter().filter(|finalizer| finalizer != FINALIZER_FOREGROUND).collect();
+            object.set_finalizers(&others);
         }
     }
 }

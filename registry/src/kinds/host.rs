@@ -13,6 +13,7 @@ mod namespace;
 mod namespace_lifecycle;
 mod pod_template;
 mod rbac;
+mod resource_names;
 mod resource_quota;
 mod secret;
 mod service_account;
@@ -27,6 +28,7 @@ use crate::kind::{Kind, KindError};
 pub use event_expiry::expire_events;
 pub use namespace_lifecycle::NamespaceLifecycle;
 pub(crate) use namespace_lifecycle::terminating;
+pub(crate) use resource_quota::QuotaCounts;
 pub use resource_quota::{QuotaEnforcement, keep_quota_status};
 pub(super) use resource_quota::{check_amounts as check_quota_amounts, check_scopes as check_quota_scopes};
 pub use system_namespaces::{keep_system_namespaces, make_system_namespaces};
@@ -107,6 +109,16 @@ fn set(object: &mut Object, name: &str, inner: &str, value: impl Into<Value>) {
 
 fn invalid(path: &FieldPath, value: &str, messages: Messages, errors: &mut FieldErrors) {
     errors.extend(messages.into_iter().map(|why| FieldError::invalid(path.clone(), value, why)));
+}
+
+/// What is wrong with a text that is no JSON, as Go words it where that is simple.
+fn wrong_json(value: &[u8], error: &serde_json::Error) -> String {
+    let at = value.iter().position(|byte| !byte.is_ascii_whitespace());
+    match at.and_then(|at| value.get(at)) {
+        None => "unexpected end of JSON input".to_owned(),
+        _ if error.is_eof() => "unexpected end of JSON input".to_owned(),
+        Some(byte) => format!("invalid character '{}' looking for beginning of value", char::from(*byte)),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bailiwick_api::{LocalResourceCatalog, ResourceCatalog};
+use bailiwick_api::{LocalResourceCatalog, ResourceCatalog, ResourceCatalogEntries};
 use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::{NameRule, Object, Scope};
 use bailiwick_storage::At;
@@ -15,12 +15,14 @@ use crate::error::{Error, Result};
 use crate::kind::{Kind, KindError};
 use crate::read::{ListRequest, encoded, not_found};
 use crate::selection::Selection;
+use crate::subresource::Viewed;
 use crate::typed::{object_of, typed};
 use crate::virtual_kind::{Virtual, VirtualCall, VirtualVerb};
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<LocalResourceCatalog>(Scope::Namespaced, NameRule::DnsSubdomain)?;
-    Ok(kind.short_names(&["lrc"]).columns(columns).made_by(LocalCatalogs { exposure: None }))
+    let kind = kind.short_names(&["lrc"]).columns(columns).made_by(LocalCatalogs { exposure: None });
+    Ok(kind.subresource(Viewed::<ResourceCatalogEntries>::new()?))
 }
 
 /// The kinds, where this decides what is shown to whom.

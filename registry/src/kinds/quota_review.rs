@@ -76,7 +76,7 @@ impl Virtual for Reviews {
         Some(GroupVersion::new("admission.k8s.io", "v1").kind(KIND))
     }
 
-    async fn create(&self, call: VirtualCall<'_>, sent: Object) -> Result<Object> {
+    async fn create(&self, call: VirtualCall<'_>, mut sent: Object) -> Result<Object> {
         if call.ctx.user.name != CALLER {
             return Err(Error::Forbidden {
                 resource: call.kind.resource(),
@@ -85,12 +85,17 @@ impl Virtual for Reviews {
                 causes: Vec::new(),
             });
         }
-        let request = sent.fields().get("request").cloned().unwrap_or(Value::Null);
+        let request = sent.fields_mut().remove("request").unwrap_or(Value::Null);
         let request: Request =
             serde_json::from_value(request).map_err(|error| Error::BadRequest(format!("request: {error}")))?;
-        let denial = request.judge(call).await?;
+        let response = match request.judge(call).await {
+            Ok(denial) => response(&request.uid, denial),
+            // Who writes the ResourceQuota is to try again; a webhook that fails would be an error of the server to them.
+            Err(error @ Error::Overtaken { .. }) => too_many(&request.uid, &error),
+            Err(error) => return Err(error),
+        };
         let mut review = Object::default();
-        review.fields_mut().insert("response".to_owned(), response(&request.uid, denial));
+        review.fields_mut().insert("response".to_owned(), response);
         Ok(review)
     }
 }
@@ -123,6 +128,7 @@ impl Request {
             uid: uid.unwrap_or_default(),
             groups: groups.unwrap_or_default(),
             extra: extra.unwrap_or_default(),
+            ..User::default()
         }
     }
 }
@@ -148,5 +154,11 @@ fn response(uid: &str, denial: Option<Denial>) -> Value {
     let causes: Vec<Value> = causes.iter().map(cause).collect();
     let details = json!({ "causes": causes });
     let status = json!({ "code": 403, "reason": "Forbidden", "message": why, "details": details });
+    json!({ "uid": uid, "allowed": false, "status": status })
+}
+
+fn too_many(uid: &str, error: &Error) -> Value {
+    let details = json!({ "retryAfterSeconds": 1 });
+    let status = json!({ "code": 429, "reason": "TooManyRequests", "message": error.to_string(), "details": details });
     json!({ "uid": uid, "allowed": false, "status": status })
 }

@@ -1,6 +1,7 @@
 //! ResourceBindingDefinition: what satisfies a kind of claim. What is wrong with one by itself is found here; who may write it
 //! is for [`ClaimDefinitionRules`](crate::ClaimDefinitionRules).
 
+use async_trait::async_trait;
 use bailiwick_api::claims::{RuleError, Rules};
 use bailiwick_api::{ResourceBindingDefinition, Strategies};
 use bailiwick_machinery::label::LabelSelector;
@@ -10,9 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::people;
+use crate::context::Ctx;
+use crate::error::Result;
 use crate::kind::{Kind, KindError, Version};
 use crate::strategy::Strategy;
 
+/// How many kinds that a definition names no more can be looked after by it.
+const MAX_FORMER: usize = 64;
 /// What the groups of our own kinds end with.
 const OWN_GROUPS: &str = ".bailiwick.dev";
 
@@ -33,7 +38,27 @@ struct Definitions;
 
 // === impl Definitions ===
 
+#[async_trait]
 impl Strategy for Definitions {
+    /// What is named no more may still be held for claims: that is noted with the same write, so that whoever looks after it
+    /// cannot miss it.
+    async fn prepare_update(&self, _: &Ctx<'_>, object: &mut Object, old: &Object) -> Result<()> {
+        let read = |object: &Object| ResourceBindingDefinition::deserialize(object.as_value());
+        let (Ok(definition), Ok(old)) = (read(object), read(old)) else { return Ok(()) };
+        if definition.spec.resources == old.spec.resources {
+            return Ok(());
+        }
+        let former = definition.former_resources(&old);
+        let status = object.fields_mut().entry("status").or_insert_with(|| json!({}));
+        if let Some(status) = status.as_object_mut() {
+            match former.is_empty() {
+                true => status.remove("formerResources"),
+                false => status.insert("formerResources".to_owned(), json!(former)),
+            };
+        }
+        Ok(())
+    }
+
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
         // What has another form has been told by the schema.
         let Ok(definition) = ResourceBindingDefinition::deserialize(object.as_value()) else { return };
@@ -63,6 +88,15 @@ impl Strategy for Definitions {
             let path = FieldPath::new("spec").child("claim");
             let why = "field is immutable: make another definition for other claims";
             errors.push(FieldError::invalid(path, claim(object), why));
+        }
+        let former = object.as_value().pointer("/status/formerResources").and_then(Value::as_array);
+        if former.is_some_and(|former| former.len() > MAX_FORMER) {
+            let path = FieldPath::new("spec").child("resources");
+            let why = format!(
+                "claims have resources of {MAX_FORMER} other kinds by this definition already, and these kinds come first: make \
+                 another definition"
+            );
+            errors.push(FieldError::forbidden(path, why));
         }
     }
 

@@ -40,6 +40,12 @@ impl Strategy for Claims {
         }
         let namespace = spec.child("resourceCatalogEntry").child("namespace");
         check(&namespace, name("/spec/resourceCatalogEntry/namespace"), dns1123_label, errors);
+        if let Some(prefix) = name("/spec/namePrefix") {
+            // Whatever follows it in a name is in order by itself.
+            for why in dns1123_subdomain(&format!("{prefix}a")) {
+                errors.push(FieldError::invalid(spec.child("namePrefix"), prefix, why.into_owned()));
+            }
+        }
         if let Some(Value::Object(labels)) = field("/spec/additionalLabels") {
             let labels = labels.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
             validate_labels(labels, &spec.child("additionalLabels"), errors);

@@ -27,7 +27,9 @@ struct Entries;
 impl Strategy for Entries {
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
         let spec = FieldPath::new("spec");
-        let field = |name: &str| object.as_value()["spec"].get(name).filter(|value| !value.is_null());
+        // What has another form has been told of by the schema.
+        let Some(Value::Object(fields)) = object.fields().get("spec") else { return };
+        let field = |name: &str| fields.get(name).filter(|value| !value.is_null());
         let there: Vec<&str> = SATISFIERS.into_iter().filter(|name| field(name).is_some()).collect();
         match there[..] {
             [_] => {}

@@ -2,7 +2,7 @@
 //! by [`ClaimDefinitionRules`](crate::ClaimDefinitionRules).
 
 use bailiwick_api::ResourceClaimDefinition;
-use bailiwick_api::claims::{custom_resource_definition, redefined_fields};
+use bailiwick_api::claims::{custom_resource_definition, demands_of_standard_fields, redefined_fields};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupVersion, NameRule, Object, Scope, crd};
 use serde::Deserialize;
@@ -41,6 +41,11 @@ impl Strategy for Definitions {
         for field in schema.map(redefined_fields).unwrap_or_default() {
             let path = FieldPath::new(&format!("{SCHEMA}.properties.{}", field.replace('.', ".properties.")));
             errors.push(FieldError::forbidden(path, "is the same in all claims and is filled in: leave it out"));
+        }
+        for demand in schema.map(demands_of_standard_fields).unwrap_or_default() {
+            let path = FieldPath::new(&format!("{SCHEMA}.{demand}"));
+            let why = "would keep claims from having what all claims have: demand nothing of the status, nor of standard fields";
+            errors.push(FieldError::forbidden(path, why));
         }
         let group = &definition.spec.group;
         if crd::is_protected_group(group) {

@@ -4,7 +4,7 @@ mod projects;
 
 use std::collections::BTreeMap;
 
-use bailiwick_api::quota::canonical_resource;
+use bailiwick_api::quota::{Allocation, Amounts, canonical_resource};
 use bailiwick_api::{ResourceQuotaAllocation, ResourceQuotaAllocationProjects, UncoveredPolicy};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, LabelSelector, NameRule, Object, Quantity, Scope};
@@ -33,7 +33,8 @@ impl Strategy for Allocations {
         let spec = FieldPath::new("spec");
         let value = |pointer: &str| object.as_value().pointer(pointer);
         match value("/spec/selector") {
-            None | Some(Value::Null) => errors.push(FieldError::required(spec.child("selector"), "")),
+            // The schema has said so already.
+            None | Some(Value::Null) => {}
             Some(selector) => match LabelSelector::deserialize(selector) {
                 Ok(selector) => selector.validate(&spec.child("selector"), errors),
                 Err(error) => {
@@ -42,7 +43,7 @@ impl Strategy for Allocations {
             },
         }
         let hard = value("/spec/allocation/hard").and_then(Value::as_object);
-        if hard.is_none_or(serde_json::Map::is_empty) {
+        if hard.is_some_and(serde_json::Map::is_empty) {
             errors.push(FieldError::required(spec.child("allocation").child("hard"), ""));
         }
         for field in ["spec.allocation.hard", "spec.default"] {
@@ -67,9 +68,9 @@ impl Strategy for Allocations {
     }
 }
 
-/// Amounts are such as can be read.
+/// Amounts are such as can be read. What is neither a text nor a number, the schema has refused.
 fn check_numbers(object: &Object, field: &str, errors: &mut FieldErrors) {
-    for (name, value) in entries(object, field) {
+    for (name, value) in entries(object, field).filter(|(_, value)| value.is_string() || value.is_number()) {
         if let Err(error) = Quantity::from_json(value) {
             errors.push(FieldError::invalid(FieldPath::new(field).key(name), value.clone(), error.to_string()));
         }
@@ -153,6 +154,7 @@ fn columns() -> Columns {
         .with(text("Used", "What the projects have, and the most that they may have."), |object, _| {
             json!(usage(object))
         })
+        .with(text("Remaining", "What no project has."), |object, _| json!(remaining(object)))
         .with(text("Over Allocated", "Whether they have more than that."), people::condition("OverAllocated"))
         .with(text("Uncovered", "Whether there are projects without limits."), people::condition("Uncovered"))
         .with_age()
@@ -167,6 +169,16 @@ fn usage(object: &Object) -> String {
     };
     let limits = entries(object, "spec.allocation.hard");
     limits.map(|(name, hard)| format!("{name}: {}/{}", used(name), amount(hard))).collect::<Vec<_>>().join(", ")
+}
+
+/// `cpu: 4, memory: 3Gi`: what is left, which is nothing where there is too much already.
+fn remaining(object: &Object) -> String {
+    let Some(spec) = object.as_value().get("spec") else { return String::new() };
+    let Ok(allocation) = Allocation::from_json(object.metadata().name(), spec) else { return String::new() };
+    let used = Amounts::from_json(object.as_value().pointer("/status/allocated/used"));
+    let left = allocation.shown(&allocation.remaining(&used, &Amounts::default()));
+    let order = entries(object, "spec.allocation.hard").filter_map(|(name, _)| left.get_key_value(name));
+    order.map(|(name, left)| format!("{name}: {left}")).collect::<Vec<_>>().join(", ")
 }
 
 /// `cpu: 6, memory: 1Gi`.

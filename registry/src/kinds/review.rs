@@ -67,7 +67,7 @@ impl Reviewers {
     /// A user in the groups that are theirs, whoever says what of them.
     fn in_groups(&self, user: User) -> User {
         match self.memberships.groups(&user) {
-            Some(groups) => User { groups, ..user },
+            Some(groups) => user.in_groups(groups),
             None => user,
         }
     }

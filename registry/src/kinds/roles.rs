@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use crate::allocations;
 use crate::kind::Kind;
 use crate::organizations;
+use crate::subresource::SubresourceVerb;
 use crate::virtual_kind::VirtualVerb;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -170,6 +171,9 @@ fn rules(kinds: &[&Kind], verbs: &[&str]) -> Vec<PolicyRule> {
         if kind.has_status() {
             rules.push(rule(format!("{plural}/status"), owned(&["get"])));
         }
+        // What can only be read below an object is more of what the object itself shows.
+        let views = kind.subresources().iter().filter(|below| *below.verbs() == [SubresourceVerb::Get]);
+        rules.extend(views.map(|view| rule(format!("{plural}/{}", view.name()), owned(&["get"]))));
     }
     rules
 }
@@ -204,7 +208,9 @@ mod tests {
         };
         let has = |name: &str, resource: &str| rules(name).iter().any(|other| other == resource);
         assert!(has("bailiwick:admin", "orgrolebindings") && !has("bailiwick:edit", "orgrolebindings"));
-        for shown in ["localresourcecatalogs", "resourcecatalogclaims", "resourcecatalogs"] {
+        for shown in
+            ["localresourcecatalogs", "localresourcecatalogs/entries", "resourcecatalogclaims", "resourcecatalogs"]
+        {
             assert!(has("bailiwick:edit", shown) && has("bailiwick:view", shown), "{shown}");
         }
         // They may hold Secrets.

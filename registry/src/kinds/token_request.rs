@@ -61,7 +61,7 @@ struct Bound {
 /// The kinds, where service accounts have tokens.
 pub(super) fn with_tokens(kinds: Vec<Kind>, issuer: &Arc<dyn TokenIssuer>) -> Result<Vec<Kind>, KindError> {
     let add = |kind: Kind| {
-        let is_account = kind.stored_gvk().is_some_and(|gvk| gvk.group.is_empty() && gvk.kind == "ServiceAccount");
+        let is_account = kind.home() == Some(("", "ServiceAccount"));
         if !is_account {
             return Ok(kind);
         }

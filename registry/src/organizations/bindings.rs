@@ -15,6 +15,9 @@ use crate::rbac::{self, check_binding};
 use crate::registry::Registry;
 use crate::typed::typed;
 
+/// What precedes the names of Kubernetes' own groups.
+const SYSTEM: &str = "system:";
+
 // === impl OrganizationRules ===
 
 impl OrganizationRules {
@@ -39,8 +42,9 @@ impl OrganizationRules {
             return Ok(txn);
         }
         self.check_rights(ctx, proposal, &new).await?;
-        let before = old.map(|old| old.org_groups).unwrap_or_default();
-        check_groups(registry, proposal, &new, &before, proposal.at).await?;
+        let before = old.unwrap_or_default();
+        check_plain_groups(proposal, &new, &before.groups)?;
+        check_groups(registry, proposal, &new, &before.org_groups, proposal.at).await?;
         Ok(txn)
     }
 
@@ -71,6 +75,20 @@ impl OrganizationRules {
         let checked = check_binding(&*self.authorizer, &self.roles.policy(), ctx.user, &role, namespace).await;
         checked.map_err(|error| forbidden(error.to_string()))
     }
+}
+
+/// Refuses Kubernetes' own groups, unless they have been named before: a role of a project is not for everyone who is known, and
+/// a policy keeps our account from binding it to them.
+fn check_plain_groups(proposal: &Proposal<'_>, new: &OrgRoleBinding, before: &[String]) -> Result<()> {
+    let added = new.groups.iter().enumerate().filter(|(_, group)| !before.contains(group));
+    let wrong: Vec<FieldError> = added
+        .filter(|(_, group)| group.starts_with(SYSTEM))
+        .map(|(index, group)| {
+            let why = "is a group of the system, to which an organization gives nothing: use a RoleBinding";
+            FieldError::invalid(FieldPath::new("groups").index(index), group.as_str(), why)
+        })
+        .collect();
+    if wrong.is_empty() { Ok(()) } else { Err(invalid(proposal, wrong)) }
 }
 
 /// Refuses groups of organizations that do not own the namespace, unless they have been named before.

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use bailiwick_api::{Group, OrgGroup, OrgGroupName, Organization, group_of_user};
 
 use super::Memberships;
+use super::currency::{Currency, Standing};
 use super::sets::Sets;
 use crate::User;
 use crate::error::Result;
@@ -19,6 +20,7 @@ use crate::typed::typed;
 pub struct Directory {
     index: RwLock<Index>,
     count: GroupsCount,
+    currency: Currency,
 }
 
 /// Whether Groups are groups of their users in authorization.
@@ -59,6 +61,7 @@ pub(super) enum Part {
 pub(super) struct Follower {
     directory: Arc<Directory>,
     part: Part,
+    standing: Standing,
 }
 
 // === impl Directory ===
@@ -66,7 +69,7 @@ pub(super) struct Follower {
 impl Directory {
     /// An empty one.
     pub fn new(count: GroupsCount) -> Self {
-        Self { index: RwLock::default(), count }
+        Self { index: RwLock::default(), count, currency: Currency::default() }
     }
 
     /// Whether a user administers an organization: by name, by a Group, or by a group that came with the request.
@@ -79,7 +82,12 @@ impl Directory {
     }
 
     pub(super) fn follower(self: &Arc<Self>, part: Part) -> Follower {
-        Follower { directory: self.clone(), part }
+        Follower { directory: self.clone(), part, standing: Standing::default() }
+    }
+
+    /// Whether it, and what else is followed with it, is what is stored.
+    pub(super) fn currency(&self) -> &Currency {
+        &self.currency
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Index> {
@@ -178,6 +186,14 @@ impl Picture for Follower {
     fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
         let mut index = self.directory.index.write().unwrap_or_else(PoisonError::into_inner);
         changes.into_iter().try_for_each(|change| index.apply(self.part, change))
+    }
+
+    fn reached(&mut self, _: u64) {
+        self.directory.currency.find(&mut self.standing);
+    }
+
+    fn lost(&mut self) {
+        self.directory.currency.lose(&mut self.standing);
     }
 }
 

@@ -1,9 +1,10 @@
 //! The rules of organizations that concern more than one object.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bailiwick_api::{OrgGroup, OrgGroupName};
+use bailiwick_api::{OWNER_LABEL, OrgGroup, OrgGroupName, counted, some_of};
 use bailiwick_machinery::{Cause, FieldError, FieldErrors, FieldPath, GroupVersion, Object};
 use bailiwick_storage::{At, Expected, Txn};
 
@@ -17,14 +18,9 @@ use crate::authorization::{AuthorizationError, Authorizer};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::rbac::{self, RoleSource};
-use crate::read::ListRequest;
 use crate::registry::Registry;
-use crate::selection::Selection;
 use crate::typed::typed;
 use crate::write::Current;
-
-/// How many of those that keep an organization from going are named.
-const NAMED: usize = 10;
 
 /// Holds everyone to the rules of organizations.
 pub struct OrganizationRules {
@@ -41,13 +37,12 @@ pub struct OrganizationRules {
 #[async_trait]
 impl Admission for OrganizationRules {
     async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        let Some(stored) = proposal.kind.kind().stored_gvk() else { return Ok(txn) };
-        match (&*stored.group, &*stored.kind) {
-            (GROUP, "Organization") => organization(registry, proposal, txn).await,
-            (GROUP, "OrgGroup") => self.org_group(ctx, registry, proposal, txn).await,
-            (GROUP, "OrgRoleBinding") => self.binding(ctx, registry, proposal, txn).await,
-            ("", "Namespace") => self.ownership(ctx, registry, proposal, txn).await,
-            (rbac::GROUP, "RoleBinding" | "ClusterRoleBinding") => {
+        match proposal.kind.kind().home() {
+            Some((GROUP, "Organization")) => self.organization(ctx, registry, proposal, txn).await,
+            Some((GROUP, "OrgGroup")) => self.org_group(ctx, registry, proposal, txn).await,
+            Some((GROUP, "OrgRoleBinding")) => self.binding(ctx, registry, proposal, txn).await,
+            Some(("", "Namespace")) => self.ownership(ctx, registry, proposal, txn).await,
+            Some((rbac::GROUP, "RoleBinding" | "ClusterRoleBinding")) => {
                 proposal.new.map_or(Ok(()), |binding| subjects::check(proposal, binding)).map(|()| txn)
             }
             _ => Ok(txn),
@@ -56,6 +51,53 @@ impl Admission for OrganizationRules {
 }
 
 impl OrganizationRules {
+    /// An organization has no double, takes over nothing that is called like it, and does not go while it has groups or projects.
+    async fn organization(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let name = proposal.name();
+        match (proposal.old, proposal.new) {
+            (None, Some(_)) => {
+                let row = Row::of(registry, name, proposal.at).await?;
+                if let Some(double) = row.holder().filter(|holder| holder != name) {
+                    let why = format!("differs from the organization \"{double}\" in capitals only");
+                    return Err(invalid(proposal, [FieldError::invalid(name_path(), name, why)]));
+                }
+                self.check_takeover(ctx, registry, proposal).await?;
+                Ok(row.write(txn, name))
+            }
+            (Some(old), new) if is_going(old, new) => {
+                let row = Row::of(registry, name, proposal.at).await?;
+                check_unused(registry, proposal).await?;
+                Ok(if new.is_none() { row.remove(txn) } else { txn })
+            }
+            _ => Ok(txn),
+        }
+    }
+
+    /// In a cluster, projects can carry the name of an organization that does not exist yet. Whoever makes it takes them over, and
+    /// needs what giving them to it would need.
+    async fn check_takeover(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>) -> Result<()> {
+        let name = proposal.name();
+        let projects = projects::owned_by(registry, name, proposal.at).await?;
+        if projects.is_empty() || self.may_own(ctx, name).await? {
+            return Ok(());
+        }
+        let message = format!(
+            "it would take over {}, by the label {OWNER_LABEL}: {}; that needs the verb \"own\" on this organization",
+            counted(projects.len(), "project"),
+            some_of(projects.iter())
+        );
+        Err(Error::Forbidden {
+            resource: proposal.kind.resource(),
+            name: name.to_owned(),
+            why: message.clone(),
+            causes: vec![Cause {
+                reason: "TakesOverProjects".to_owned(),
+                message,
+                field: name_path().as_str().to_owned(),
+            }],
+        })
+    }
+
     /// A group is made by those who administer its organization, which exists, out of its members.
     async fn org_group(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
         let Some(new) = proposal.new else { return Ok(txn) };
@@ -101,29 +143,6 @@ impl OrganizationRules {
     }
 }
 
-/// An organization has no double, and does not go while it has groups or projects.
-async fn organization(registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-    let name = proposal.name();
-    match (proposal.old, proposal.new) {
-        (None, Some(_)) => {
-            let row = Row::of(registry, name, proposal.at).await?;
-            match row.holder().filter(|holder| holder != name) {
-                Some(double) => {
-                    let why = format!("differs from the organization \"{double}\" in capitals only");
-                    Err(invalid(proposal, [FieldError::invalid(name_path(), name, why)]))
-                }
-                None => Ok(row.write(txn, name)),
-            }
-        }
-        (Some(old), new) if is_going(old, new) => {
-            let row = Row::of(registry, name, proposal.at).await?;
-            check_unused(registry, proposal).await?;
-            Ok(if new.is_none() { row.remove(txn) } else { txn })
-        }
-        _ => Ok(txn),
-    }
-}
-
 /// Whether an object is removed by this, or marked to be.
 fn is_going(old: &Object, new: Option<&Object>) -> bool {
     new.is_none_or(|new| new.metadata().deletion_timestamp().is_some() && old.metadata().deletion_timestamp().is_none())
@@ -135,15 +154,15 @@ async fn check_unused(registry: &Registry, proposal: &Proposal<'_>) -> Result<()
     let projects = projects::owned_by(registry, name, proposal.at).await?;
     let cause = |what: &str, names: &[String]| Cause {
         reason: "InUse".to_owned(),
-        message: format!("it has {} {what}: {}", names.len(), some(names)),
+        message: format!("it has {}: {}", counted(names.len(), what), some_of(names.iter())),
         field: String::new(),
     };
     let mut causes = Vec::new();
     if !groups.is_empty() {
-        causes.push(cause("groups", &groups));
+        causes.push(cause("group", &groups));
     }
     if !projects.is_empty() {
-        causes.push(cause("projects", &projects));
+        causes.push(cause("project", &projects));
     }
     if causes.is_empty() {
         return Ok(());
@@ -160,11 +179,9 @@ async fn check_unused(registry: &Registry, proposal: &Proposal<'_>) -> Result<()
 /// The whole names of an organization's groups, in order.
 async fn groups_of(registry: &Registry, organization: &str, at: At) -> Result<Vec<String>> {
     let Some(kind) = registry.find(&GroupVersion::new(GROUP, VERSION), "orggroups") else { return Ok(Vec::new()) };
-    let selection = Selection::everything(&kind);
-    let request = ListRequest { namespace: None, selection: &selection, at, after: None, limit: None };
-    let list = registry.list(&kind, &request).await?;
-    let is_its = |name: &&str| OrgGroupName::parse(name).is_some_and(|name| name.organization == organization);
-    Ok(list.objects.iter().map(|group| group.key().name()).filter(is_its).map(str::to_owned).collect())
+    let beginning = format!("{organization}{}", OrgGroupName::SEPARATOR);
+    let (_, groups) = registry.list_beginning_with(&kind, &beginning, at).await?;
+    Ok(groups.iter().map(|group| group.key().name().to_owned()).collect())
 }
 
 pub(super) async fn find_organization(registry: &Registry, name: &str, at: At) -> Result<Option<Current>> {
@@ -200,10 +217,11 @@ fn check_members(
         return Ok(());
     }
     let users = typed::<OrgGroup>(new)?.users;
-    let index = |user: &str| users.iter().position(|other| other == user).unwrap_or_default();
+    let places: HashMap<&str, usize> = users.iter().enumerate().map(|(index, user)| (user.as_str(), index)).collect();
     let error = |user: &&str| {
         let why = format!("is not a member of the organization \"{organization}\"");
-        FieldError::invalid(FieldPath::new("users").index(index(user)), *user, why)
+        let index = places.get(*user).copied().unwrap_or_default();
+        FieldError::invalid(FieldPath::new("users").index(index), *user, why)
     };
     Err(invalid(proposal, strangers.iter().map(error)))
 }
@@ -221,9 +239,4 @@ pub(super) fn failed(error: AuthorizationError) -> Error {
 
 fn name_path() -> FieldPath {
     FieldPath::new("metadata").child("name")
-}
-
-fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if names.len() > NAMED { format!("{shown}, …") } else { shown }
 }

@@ -44,15 +44,7 @@ impl OrganizationRules {
     }
 
     async fn check_own(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>, organization: &str) -> Result<()> {
-        let resource = Resource {
-            group: GROUP,
-            version: VERSION,
-            resource: Owner::ORGANIZATIONS,
-            name: organization,
-            ..Resource::default()
-        };
-        let question = Attributes { user: ctx.user, verb: "own", target: Target::Resource(resource) };
-        if let Decision::Allow(_) = self.authorizer.authorize(&question).await.map_err(failed)? {
+        if self.may_own(ctx, organization).await? {
             return Ok(());
         }
         let message = format!("user \"{}\" may not \"own\" organizations \"{organization}\"", ctx.user.name);
@@ -62,6 +54,19 @@ impl OrganizationRules {
             why: format!("the label {OWNER_LABEL} cannot be changed: {message}"),
             causes: vec![Cause { reason: "NotOwner".to_owned(), message, field: label().as_str().to_owned() }],
         })
+    }
+
+    /// Whether a user may `own` in the name of an organization.
+    pub(super) async fn may_own(&self, ctx: &Ctx<'_>, organization: &str) -> Result<bool> {
+        let resource = Resource {
+            group: GROUP,
+            version: VERSION,
+            resource: Owner::ORGANIZATIONS,
+            name: organization,
+            ..Resource::default()
+        };
+        let question = Attributes { user: ctx.user, verb: "own", target: Target::Resource(resource) };
+        Ok(matches!(self.authorizer.authorize(&question).await.map_err(failed)?, Decision::Allow(_)))
     }
 
     /// The organization exists when the namespace becomes one of its projects, and does not go meanwhile.

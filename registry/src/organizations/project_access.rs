@@ -1,6 +1,8 @@
 //! What OrgRoleBindings give, for a cluster that asks: its own authorization knows nothing of organizations.
 //!
-//! Everything is decided from what is in memory. Nobody is asked, least of all the cluster, which would ask back.
+//! Everything is decided from what is in memory. Nobody is asked what someone may do, least of all the cluster, which would ask
+//! back. Only whether what is in memory is what is the case is asked now and then: of the store, and of the cluster, whose
+//! answer to our own account depends on nobody here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -9,6 +11,7 @@ use async_trait::async_trait;
 use bailiwick_api::{OrgGroupName, OrgRoleBinding};
 use k8s_openapi::api::rbac::v1::RoleRef;
 
+use super::currency::{Answers, Standing, Stored};
 use super::directory::Directory;
 use super::projects::Projects;
 use super::{Memberships, project_bindings};
@@ -25,7 +28,8 @@ const SYSTEM: &str = "system:";
 /// Allows what an OrgRoleBinding gives in a namespace of the organization that owns it. Has no opinion on anything else.
 ///
 /// It gives no more than RoleBindings would that our account makes: the roles that the account may bind, and nothing to
-/// itself.
+/// itself. And it gives nothing from memory that may be older than a moment: a server that is cut off from its store, or from
+/// the cluster, does not know what was taken away.
 pub struct ProjectAccess {
     directory: Arc<Directory>,
     roles: Arc<dyn RoleSource>,
@@ -34,6 +38,8 @@ pub struct ProjectAccess {
     bindings: RwLock<HashMap<String, BTreeMap<String, Given>>>,
     /// Whom the cluster knows us as. Nothing is given before that is known.
     account: OnceLock<User>,
+    /// Whether the cluster is as it is known here.
+    cluster: Arc<Answers>,
 }
 
 /// What an OrgRoleBinding gives to whom.
@@ -46,14 +52,24 @@ struct Given {
 }
 
 /// Puts OrgRoleBindings into it.
-pub(super) struct Follower(Arc<ProjectAccess>);
+pub(super) struct Follower {
+    access: Arc<ProjectAccess>,
+    standing: Standing,
+}
 
 // === impl ProjectAccess ===
 
 impl ProjectAccess {
     /// By these memberships, the cluster's roles, and its namespaces.
     pub fn new(directory: Arc<Directory>, roles: Arc<dyn RoleSource>, projects: Arc<dyn Projects>) -> Self {
-        Self { directory, roles, projects, bindings: RwLock::default(), account: OnceLock::new() }
+        Self {
+            directory,
+            roles,
+            projects,
+            bindings: RwLock::default(),
+            account: OnceLock::new(),
+            cluster: Arc::default(),
+        }
     }
 
     /// Says whom the cluster knows us as. Who was said first stays.
@@ -62,7 +78,12 @@ impl ProjectAccess {
     }
 
     pub(super) fn follower(self: &Arc<Self>) -> Follower {
-        Follower(self.clone())
+        Follower { access: self.clone(), standing: Standing::default() }
+    }
+
+    /// Says what is to be known here before anything is given.
+    pub(super) fn set_stored(&self, stored: Arc<dyn Stored>) {
+        self.directory.currency().set_stored(stored);
     }
 
     /// The binding that allows what is asked.
@@ -73,8 +94,11 @@ impl ProjectAccess {
         if namespace.is_empty() || namespace.starts_with(OrgRoleBinding::RESERVED_NAMESPACES) {
             return None;
         }
-        // What we do ourselves is never given by organizations. So whoever decides about it need not wait for us.
-        if question.user.name == account.name || is_neighbour(account, &question.user.name) {
+        // What we do ourselves is never given by organizations. So whoever decides about it need not wait for us. Nor is anything
+        // given where we are: a policy of the cluster keeps our account from binding roles there.
+        let ours = home(&account.name);
+        let is_neighbour = ours.is_some() && ours == home(&question.user.name);
+        if question.user.name == account.name || is_neighbour || ours == Some(namespace) {
             return None;
         }
         let owner = self.projects.known_owner_of(namespace)?;
@@ -82,7 +106,11 @@ impl ProjectAccess {
         let user = User { groups, ..question.user.clone() };
         let question = Attributes { user: &user, ..*question };
         let policy = self.roles.policy();
-        for (name, role) in self.bound(namespace, &owner, &user) {
+        let bound = self.bound(namespace, &owner, &user);
+        if bound.is_empty() || !self.is_current(namespace).await {
+            return None;
+        }
+        for (name, role) in bound {
             let rules = policy.rules(&role, namespace).unwrap_or_default();
             if rules.iter().any(|rule| rule_allows(rule, &question))
                 && check_binding(&Rbac::new(self.roles.clone()), &policy, account, &role, namespace).await.is_ok()
@@ -91,6 +119,18 @@ impl ProjectAccess {
             }
         }
         None
+    }
+
+    /// Whether what is known here is what is stored, and what the cluster has, except for a moment. Of the cluster's namespaces it
+    /// is this one that is compared.
+    async fn is_current(&self, namespace: &str) -> bool {
+        if !self.roles.is_followed() {
+            return false;
+        }
+        let (projects, namespace) = (self.projects.clone(), namespace.to_owned());
+        let cluster = self.cluster.hold(|| async move { projects.is_known(&namespace).await });
+        let (is_stored, is_there) = tokio::join!(self.directory.currency().is_current(), cluster);
+        is_stored && is_there
     }
 
     /// The bindings in a namespace that name a user, with their roles, in the order of their names.
@@ -114,12 +154,10 @@ impl Authorizer for ProjectAccess {
     }
 }
 
-/// Whether a user is a service account of the namespace that our own account is in.
-fn is_neighbour(account: &User, user: &str) -> bool {
+/// The namespace of a service account.
+fn home(user: &str) -> Option<&str> {
     const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
-    let home =
-        |name: &str| name.strip_prefix(SERVICE_ACCOUNT).and_then(|rest| rest.split_once(':')).map(|it| it.0.to_owned());
-    home(&account.name).is_some_and(|namespace| home(user) == Some(namespace))
+    user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':').map(|(namespace, _)| namespace)
 }
 
 // === impl Given ===
@@ -151,7 +189,7 @@ impl Given {
 
 impl Picture for Follower {
     fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
-        let mut bindings = self.0.bindings.write().unwrap_or_else(PoisonError::into_inner);
+        let mut bindings = self.access.bindings.write().unwrap_or_else(PoisonError::into_inner);
         for change in changes {
             match change {
                 Change::Set(object) => {
@@ -170,6 +208,14 @@ impl Picture for Follower {
             }
         }
         Ok(())
+    }
+
+    fn reached(&mut self, _: u64) {
+        self.access.directory.currency().find(&mut self.standing);
+    }
+
+    fn lost(&mut self) {
+        self.access.directory.currency().lose(&mut self.standing);
     }
 }
 

@@ -20,8 +20,12 @@ pub trait Projects: Send + Sync + 'static {
     /// The organization that owns a namespace.
     async fn owner_of(&self, namespace: &str) -> Result<Option<String>>;
 
-    /// The same, as far as it is known without asking anyone.
+    /// The same, as far as it is known without asking anyone. Nothing is known while the namespaces cannot be followed.
     fn known_owner_of(&self, namespace: &str) -> Option<String>;
+
+    /// Whether that is what is the case now: the other server is asked, and what it says of this namespace is what is known
+    /// here.
+    async fn is_known(&self, namespace: &str) -> bool;
 
     /// The names of the namespaces that an organization owns, in order.
     async fn owned_by(&self, organization: &str) -> Result<Vec<String>>;

@@ -2,6 +2,7 @@
 //! of others follow them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::At;
@@ -10,6 +11,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Su
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::aggregate::aggregate;
 use super::coverage::uncovered;
@@ -26,6 +28,9 @@ const ROLE_REF: &str = "roleRef";
 
 /// How many are made at once. What waits for the disk together becomes durable together, so a first start waits for few syncs.
 const AT_ONCE: usize = 64;
+/// How long to wait before roles are put together again after a failure, at first and at most.
+const PAUSE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Makes the roles and bindings that every server has, where they are missing, and completes them where they have lost
 /// something. What has more than it is to have keeps it, and what says that it is not to be updated stays as it is.
@@ -57,38 +62,84 @@ pub async fn bootstrap(registry: &Registry) -> Result<()> {
 /// Gives roles that are made of others their rules, whenever any role changes.
 pub(super) async fn keep_aggregated(registry: Arc<Registry>, mut changed_rx: watch::Receiver<u64>) {
     let Some(kind) = find(&registry, "clusterroles") else { return };
+    let mut pause = PAUSE;
     loop {
-        if let Err(error) = aggregate_all(&registry, &kind).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "cluster roles cannot be put together");
-        }
-        if changed_rx.changed().await.is_err() {
+        let changed = match aggregate_all(&registry, &kind).await {
+            Ok(()) => {
+                pause = PAUSE;
+                changed_rx.changed().await
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "cluster roles cannot be put together");
+                let changed = timeout(pause, changed_rx.changed()).await.unwrap_or(Ok(()));
+                pause = (pause * 2).min(MAX_PAUSE);
+                changed
+            }
+        };
+        if changed.is_err() {
             return;
         }
     }
 }
 
+/// Gives each its rules. One that cannot be written does not keep the others; the first failure is told in the end.
 async fn aggregate_all(registry: &Registry, kind: &ServedKind) -> Result<()> {
     let all = follow::cluster_roles(registry, kind).await?;
-    for role in &all {
-        let rules = match aggregate(role, &all) {
-            Ok(Some(rules)) => rules,
-            Ok(None) => continue,
-            Err(error) => {
-                tracing::warn!(%error, role = role.metadata.name, "a cluster role has selectors that cannot be read");
-                continue;
-            }
-        };
-        if rules != list(&role.rules) {
-            set_rules(registry, kind, role, &rules).await?;
+    let mut outcome = Ok(());
+    for (role, summed) in all.iter().zip(sum(&all)) {
+        if list(&summed.rules) != list(&role.rules) {
+            let written = set_rules(registry, kind, role, list(&summed.rules)).await;
+            outcome = outcome.and(written);
         }
     }
-    Ok(())
+    outcome
 }
 
+/// The roles, those that are made of others with the rules that they are to have: what the roles add up to that are not made
+/// of others, by whatever way. So nothing depends on what was written before, and roles that are made of each other do not
+/// hand their rules round for ever.
+fn sum(all: &[ClusterRole]) -> Vec<ClusterRole> {
+    let mut summed = all.to_vec();
+    let mut made = Vec::new();
+    for (at, role) in all.iter().enumerate() {
+        match aggregate(role, []) {
+            Ok(None) => {}
+            Ok(Some(_)) => made.push(at),
+            Err(error) => {
+                tracing::warn!(%error, role = role.metadata.name, "a cluster role has selectors that cannot be read");
+            }
+        }
+    }
+    for at in &made {
+        summed[*at].rules = None;
+    }
+    // Each round brings rules at least one role further, and no way is longer than there are roles.
+    for _ in 0..=made.len() {
+        let mut has_changed = false;
+        for at in &made {
+            let rules = aggregate(&summed[*at], &summed).ok().flatten().unwrap_or_default();
+            has_changed |= rules != list(&summed[*at].rules);
+            summed[*at].rules = Some(rules);
+        }
+        if !has_changed {
+            break;
+        }
+    }
+    summed
+}
+
+/// Gives a role its rules, unless it is not the one any more for which they were put together.
 async fn set_rules(registry: &Registry, kind: &ServedKind, role: &ClusterRole, rules: &[PolicyRule]) -> Result<()> {
     let name = role.metadata.name.as_deref().unwrap_or_default();
     let rules = to_value(&rules)?;
-    let change = move |found: &mut Object| drop(found.fields_mut().insert("rules".to_owned(), rules.clone()));
+    let change = |found: &mut Object| {
+        let is_it = |found: ClusterRole| {
+            found.metadata.uid == role.metadata.uid && found.aggregation_rule == role.aggregation_rule
+        };
+        if typed::<ClusterRole>(found).is_ok_and(is_it) {
+            found.fields_mut().insert("rules".to_owned(), rules.clone());
+        }
+    };
     write(registry, kind, name, &change).await
 }
 
@@ -182,3 +233,6 @@ fn find(registry: &Registry, plural: &str) -> Option<Arc<ServedKind>> {
 fn to_value(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(|error| Error::Failed { what: "a role", why: error.to_string() })
 }
+
+#[cfg(test)]
+mod tests;

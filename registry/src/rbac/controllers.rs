@@ -89,6 +89,11 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             vec![
                 rule(&["list", "watch"], &[""], &["namespaces"]),
                 rule(&["list", "watch"], &[GROUP], &["clusterrolebindings", "clusterroles", "rolebindings", "roles"]),
+                rule(
+                    &["list", "watch"],
+                    &["org.bailiwick.dev"],
+                    &["groups", "organizations", "orggroups", "orgrolebindings"],
+                ),
                 rule(&["create"], &["authorization.k8s.io"], &["subjectaccessreviews"]),
                 rule(&["list", "watch"], &["catalog.bailiwick.dev"], &["resourcecatalogentries", "resourcecatalogs"]),
                 rule(
@@ -129,7 +134,7 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             "claim-definition-controller",
             vec![
                 rule(
-                    &["list", "patch", "watch"],
+                    &["get", "list", "patch", "watch"],
                     &["claim.bailiwick.dev"],
                     &["resourcebindingdefinitions", "resourceclaimdefinitions"],
                 ),

@@ -7,9 +7,10 @@ use bailiwick_machinery::Object;
 use bailiwick_storage::Txn;
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::GROUP;
+use super::error::RoleError;
 use super::escalation::{EscalationError, RoleWrite, check_binding, check_role};
 use super::policy::RoleSource;
 use crate::admission::{Admission, Proposal};
@@ -33,23 +34,20 @@ impl Admission for NoEscalation {
     async fn admit(&self, ctx: &Ctx<'_>, _: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
         let gvk = proposal.kind.gvk();
         let Some(new) = proposal.new.filter(|_| gvk.group == GROUP) else { return Ok(txn) };
+        if proposal.old.is_some_and(|old| is_upkeep(old, new)) {
+            return Ok(txn);
+        }
         let checked = match &*gvk.kind {
             "Role" => self.role(ctx, "roles", proposal, new).await?,
             "ClusterRole" => self.role(ctx, "clusterroles", proposal, new).await?,
             _ => self.binding(ctx, proposal, new).await?,
         };
-        checked.map_err(|error| Error::Forbidden {
-            resource: proposal.kind.resource(),
-            name: proposal.name().to_owned(),
-            why: error.to_string(),
-            causes: Vec::new(),
-        })?;
+        checked.map_err(|error| refusal(proposal, error))?;
         Ok(txn)
     }
 }
 
 impl NoEscalation {
-    /// What was there before may stay: nothing is given by it.
     async fn role(
         &self,
         ctx: &Ctx<'_>,
@@ -58,9 +56,6 @@ impl NoEscalation {
         new: &Object,
     ) -> Result<Result<(), EscalationError>> {
         const AGGREGATION: &str = "aggregationRule";
-        if is_same(proposal.old, new, &["rules", AGGREGATION]) {
-            return Ok(Ok(()));
-        }
         let rules: Vec<PolicyRule> = part(new, "rules")?.unwrap_or_default();
         let has_aggregation = |object: &Object| object.fields().get(AGGREGATION).is_some_and(|rule| !rule.is_null());
         let write = RoleWrite {
@@ -79,24 +74,54 @@ impl NoEscalation {
         proposal: &Proposal<'_>,
         new: &Object,
     ) -> Result<Result<(), EscalationError>> {
-        if is_same(proposal.old, new, &["roleRef", "subjects"]) {
-            return Ok(Ok(()));
-        }
         let role: RoleRef = part(new, "roleRef")?.unwrap_or_default();
         Ok(check_binding(&*self.authorizer, &self.roles.policy(), ctx.user, &role, proposal.namespace()).await)
     }
 }
 
-/// Whether fields are as they were; absent is as good as empty.
-fn is_same(old: Option<&Object>, new: &Object, fields: &[&str]) -> bool {
-    let value = |object: &Object, field: &str| {
-        let found = object.fields().get(field).cloned();
-        found.filter(|value| !value.is_null() && *value != Value::Array(Vec::new()))
+/// What a writer is told. That a role is not there is no matter of rights; Kubernetes tells it as if a binding of that name
+/// were missing.
+fn refusal(proposal: &Proposal<'_>, error: EscalationError) -> Error {
+    let resource = proposal.kind.resource();
+    match error {
+        EscalationError::Role(RoleError::NoRole(name) | RoleError::NoClusterRole(name)) => {
+            Error::NotFound { resource, name }
+        }
+        error => {
+            Error::Forbidden { resource, name: proposal.name().to_owned(), why: error.to_string(), causes: Vec::new() }
+        }
+    }
+}
+
+/// Whether nothing changes but what garbage collection changes, which gives nobody anything. A label does: by its labels a
+/// role becomes part of others.
+fn is_upkeep(old: &Object, new: &Object) -> bool {
+    const UPKEEP: [&str; 3] = ["ownerReferences", "finalizers", "managedFields"];
+    let content = |object: &Object| told(object.fields(), &["metadata"]);
+    let metadata =
+        |object: &Object| object.fields().get("metadata").and_then(Value::as_object).map(|it| told(it, &UPKEEP));
+    content(old) == content(new) && metadata(old) == metadata(new)
+}
+
+/// All fields but some; absent is as good as empty.
+fn told(fields: &Map<String, Value>, except: &[&str]) -> Map<String, Value> {
+    let is_told = |name: &str, value: &Value| {
+        let empty = match value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        !empty && !except.contains(&name)
     };
-    old.is_some_and(|old| fields.iter().all(|field| value(old, field) == value(new, field)))
+    let told = fields.iter().filter(|(name, value)| is_told(name, value));
+    told.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn part<T: for<'de> Deserialize<'de>>(object: &Object, field: &str) -> Result<Option<T>> {
     let Some(value) = object.fields().get(field).filter(|value| !value.is_null()) else { return Ok(None) };
     T::deserialize(value).map(Some).map_err(|error| Error::BadRequest(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

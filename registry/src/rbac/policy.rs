@@ -27,6 +27,11 @@ use crate::User;
 pub trait RoleSource: Send + Sync + 'static {
     /// The newest picture.
     fn policy(&self) -> Arc<Policy>;
+
+    /// Whether the picture is kept up to date at present, where it is of another server.
+    fn is_followed(&self) -> bool {
+        true
+    }
 }
 
 /// All roles and bindings at one time. Copies share what they have in common.

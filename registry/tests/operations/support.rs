@@ -36,7 +36,7 @@ pub(super) struct World {
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn Store>,
     pub(super) widgets: Arc<ServedKind>,
-    user: User,
+    pub(super) user: User,
     /// Where the data lies, if it lies on a disk.
     _folder: Option<TempDir>,
 }
@@ -74,10 +74,37 @@ fn all_kinds() -> Vec<Kind> {
         short_names: Vec::new(),
         categories: Vec::new(),
     };
+    let gadgets = Names {
+        kind: "Gadget".into(),
+        list_kind: "GadgetList".into(),
+        plural: "gadgets".into(),
+        singular: "gadget".into(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+    };
+    let gadgets = Kind::new(gadgets, Scope::Namespaced, NameRule::DnsSubdomain, asked_for()).unwrap();
     let mut all = kinds::all().unwrap();
+    all.push(gadgets.with_status().with_requester());
     all.push(Kind::new(namespaces, Scope::Cluster, NameRule::DnsLabel, version("")).unwrap());
     all.push(widgets.with_status().also_served(version(ALIAS)));
     all
+}
+
+/// A version whose objects say who asked for them.
+fn asked_for() -> Version {
+    Version {
+        group_version: GroupVersion::new(HOME, "v1"),
+        schema: Schema::from_json(&json!({"type": "object", "properties": {
+            "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+            "status": {"type": "object", "properties": {"requester": {"type": "object", "properties": {
+                "username": {"type": "string"},
+                "groups": {"type": "array", "items": {"type": "string"}},
+            }}}},
+        }}))
+        .unwrap(),
+        columns: Columns::named(),
+        selectable: Vec::new(),
+    }
 }
 
 // === impl World ===

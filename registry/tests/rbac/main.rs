@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
 mod differential;
+mod guard;
 mod random;
+mod shipped;
 mod walks;
 mod world;
 

@@ -1,21 +1,16 @@
 //! Choices that are the same for the same seed.
 
-/// Splitmix: small, and good enough to choose by.
-pub(crate) struct Random(u64);
+/// Choices among texts.
+pub(crate) struct Random(bailiwick_test_host::Random);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(bailiwick_test_host::Random::new(seed))
     }
 
     /// A number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % u64::try_from(end).unwrap()).unwrap()
+        self.0.below(end)
     }
 
     /// Once in so many times.

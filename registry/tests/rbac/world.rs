@@ -1,5 +1,7 @@
 //! Policies and questions, made up: few names and many stars, so that things meet.
 
+use std::collections::BTreeMap;
+
 use bailiwick_registry::User;
 use k8s_openapi::api::rbac::v1::{
     AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -97,7 +99,21 @@ const ROLES: [&str; 6] = ["r1", "r2", "r3", "r4", "gone", ""];
 // === impl World ===
 
 impl World {
+    /// A policy, and questions about it.
     pub(crate) fn new(random: &mut Random, asks: usize) -> Self {
+        let mut world = Self::policy(random);
+        world.asks = (0..asks).map(|_| ask(random, world.users.len())).collect();
+        for _ in 0..8 {
+            let (user, namespace) = (random.below(world.users.len()), place(random));
+            world.reviews.push(Review { user, namespace });
+            let (user, namespace) = (random.below(world.users.len()), place(random));
+            world.gifts.push(Gift { user, namespace, rules: rules(random, 3) });
+        }
+        world
+    }
+
+    /// A policy that nobody asks about.
+    pub(crate) fn policy(random: &mut Random) -> Self {
         let users = (0..6).map(|_| Named { name: usual(random, &USERS).to_owned(), groups: random.some(&GROUPS, 5) });
         let users: Vec<_> = users.collect();
         let mut world = Self {
@@ -105,7 +121,7 @@ impl World {
             cluster_roles: ROLES[..4].iter().map(|name| cluster_role(random, name)).collect(),
             role_bindings: Vec::new(),
             cluster_role_bindings: (0..1 + random.below(5)).map(|i| cluster_role_binding(random, i)).collect(),
-            asks: (0..asks).map(|_| ask(random, users.len())).collect(),
+            asks: Vec::new(),
             reviews: Vec::new(),
             gifts: Vec::new(),
             users,
@@ -113,12 +129,6 @@ impl World {
         for namespace in &NAMESPACES[..2] {
             world.roles.extend(ROLES[..3].iter().map(|name| role(random, namespace, name)));
             world.role_bindings.extend((0..1 + random.below(4)).map(|i| role_binding(random, namespace, i)));
-        }
-        for _ in 0..8 {
-            let (user, namespace) = (random.below(world.users.len()), place(random));
-            world.reviews.push(Review { user, namespace });
-            let (user, namespace) = (random.below(world.users.len()), place(random));
-            world.gifts.push(Gift { user, namespace, rules: rules(random, 3) });
         }
         world
     }
@@ -151,18 +161,22 @@ fn rule(random: &mut Random) -> PolicyRule {
     }
 }
 
-fn role(random: &mut Random, namespace: &str, name: &str) -> Role {
+pub(crate) fn role(random: &mut Random, namespace: &str, name: &str) -> Role {
     Role { metadata: metadata(namespace, name), rules: Some(rules(random, 5)) }
 }
 
-fn cluster_role(random: &mut Random, name: &str) -> ClusterRole {
-    let label = |random: &mut Random| (random.pick(&["a", "b"]).to_owned(), random.pick(&["1", "2"]).to_owned());
+pub(crate) fn cluster_role(random: &mut Random, name: &str) -> ClusterRole {
     let mut metadata = metadata("", name);
-    metadata.labels = Some((0..random.below(3)).map(|_| label(random)).collect());
+    metadata.labels = Some(labels(random));
     let selectors = |random: &mut Random| (0..random.below(3)).map(|_| selector(random)).collect();
     let aggregation_rule =
         random.once_in(3).then(|| AggregationRule { cluster_role_selectors: Some(selectors(random)) });
     ClusterRole { metadata, rules: Some(rules(random, 6)), aggregation_rule }
+}
+
+pub(crate) fn labels(random: &mut Random) -> BTreeMap<String, String> {
+    let label = |random: &mut Random| (random.pick(&["a", "b"]).to_owned(), random.pick(&["1", "2"]).to_owned());
+    (0..random.below(3)).map(|_| label(random)).collect()
 }
 
 fn selector(random: &mut Random) -> LabelSelector {
@@ -178,7 +192,7 @@ fn selector(random: &mut Random) -> LabelSelector {
     }
 }
 
-fn role_binding(random: &mut Random, namespace: &str, number: usize) -> RoleBinding {
+pub(crate) fn role_binding(random: &mut Random, namespace: &str, number: usize) -> RoleBinding {
     RoleBinding {
         metadata: metadata(namespace, &format!("b{number}")),
         role_ref: role_ref(random),
@@ -186,7 +200,7 @@ fn role_binding(random: &mut Random, namespace: &str, number: usize) -> RoleBind
     }
 }
 
-fn cluster_role_binding(random: &mut Random, number: usize) -> ClusterRoleBinding {
+pub(crate) fn cluster_role_binding(random: &mut Random, number: usize) -> ClusterRoleBinding {
     ClusterRoleBinding {
         metadata: metadata("", &format!("b{number}")),
         role_ref: role_ref(random),

@@ -2,7 +2,10 @@
 //!
 //! All events are followed, and the place of each stands in a line ordered by when it ends; so a look costs nothing, and
 //! forgetting costs what is forgotten. When an event was written is known of those that are seen being written. Of those that
-//! were there before, their own times tell, none of which is believed if it lies ahead.
+//! were there before, their own times tell, none of which is believed if it lies ahead. From then on time is measured by a clock
+//! that only goes forward: whoever puts the machine's clock ahead does not lose all events.
+//!
+//! Nothing holds an event, not even finalizers, which nobody would remove: it goes when its time is over, as it does in Kubernetes.
 //!
 //! Several servers over one store may do this at once: an event only goes in the version that was seen.
 
@@ -16,10 +19,9 @@ use bailiwick_storage::At;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::context::{Clock, Ctx};
-use crate::delete::{DeleteOptions, Preconditions};
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
 use crate::own_writes::server;
@@ -60,8 +62,8 @@ type Place = Arc<(String, String)>;
 #[derive(Default)]
 struct Line {
     /// By time, and events of one time by their place.
-    by_end: BTreeMap<(SystemTime, Place), String>,
-    ends: HashMap<Place, SystemTime>,
+    by_end: BTreeMap<(Instant, Place), String>,
+    ends: HashMap<Place, Instant>,
 }
 
 // === impl Expiry ===
@@ -73,7 +75,9 @@ impl Expiry {
         let mut line = Line::default();
         for event in watch.initial(usize::MAX)? {
             let object = self.read(&event.object)?;
-            line.set(&object, last_written(&object, self.clock.now()) + self.ttl);
+            let now = self.clock.now();
+            let age = now.duration_since(last_written(&object, now)).unwrap_or_default();
+            line.set(&object, Instant::now() + self.ttl.saturating_sub(age));
         }
         loop {
             tokio::select! {
@@ -82,26 +86,18 @@ impl Expiry {
                         let object = self.read(&event.object)?;
                         match event.event_type {
                             EventType::Deleted => line.remove(&place(&object)),
-                            _ => line.set(&object, self.clock.now() + self.ttl),
+                            _ => line.set(&object, Instant::now() + self.ttl),
                         }
                     }
                 }
-                () = self.wait(line.first_end()) => self.remove(&mut line).await?,
+                () = wait_until(line.first_end()) => self.remove(&mut line).await?,
             }
-        }
-    }
-
-    /// Waits until the first event ends; for ever if there is none.
-    async fn wait(&self, end: Option<SystemTime>) {
-        match end {
-            None => std::future::pending().await,
-            Some(end) => sleep(end.duration_since(self.clock.now()).unwrap_or_default()).await,
         }
     }
 
     /// Removes those that have ended.
     async fn remove(&self, line: &mut Line) -> Result<()> {
-        let ended = line.take_until(self.clock.now());
+        let ended = line.take_until(Instant::now());
         let mut removals: Vec<BoxFuture<'_, Result<()>>> = Vec::with_capacity(ended.len());
         for (place, version) in &ended {
             removals.push(Box::pin(self.remove_one(place, version)));
@@ -111,15 +107,11 @@ impl Expiry {
     }
 
     async fn remove_one(&self, place: &Place, version: &str) -> Result<()> {
-        let options = DeleteOptions {
-            preconditions: Some(Preconditions { uid: None, resource_version: Some(version.to_owned()) }),
-            ..DeleteOptions::default()
-        };
         let user = server();
         let ctx = Ctx { user: &user, now: self.clock.now(), annotations: None };
-        match self.registry.delete(&ctx, &self.kind, &place.0, &place.1, &options).await {
+        match self.registry.expire(&ctx, &self.kind, (&place.0, &place.1), version).await {
             // Gone, or written again, which comes as news.
-            Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => Ok(()),
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -132,7 +124,7 @@ impl Expiry {
 // === impl Line ===
 
 impl Line {
-    fn set(&mut self, object: &Object, end: SystemTime) {
+    fn set(&mut self, object: &Object, end: Instant) {
         let place = place(object);
         self.remove(&place);
         self.by_end.insert((end, place.clone()), object.metadata().resource_version().to_owned());
@@ -145,12 +137,12 @@ impl Line {
         }
     }
 
-    fn first_end(&self) -> Option<SystemTime> {
+    fn first_end(&self) -> Option<Instant> {
         self.by_end.first_key_value().map(|((end, _), _)| *end)
     }
 
     /// Some of those that have ended, with the versions they were seen in.
-    fn take_until(&mut self, now: SystemTime) -> Vec<(Place, String)> {
+    fn take_until(&mut self, now: Instant) -> Vec<(Place, String)> {
         let mut ended = Vec::new();
         while ended.len() < AT_A_TIME
             && let Some(entry) = self.by_end.first_entry()
@@ -161,6 +153,14 @@ impl Line {
             ended.push((place, version));
         }
         ended
+    }
+}
+
+/// Waits until the first event ends; for ever if there is none.
+async fn wait_until(end: Option<Instant>) {
+    match end {
+        None => std::future::pending().await,
+        Some(end) => sleep_until(end).await,
     }
 }
 

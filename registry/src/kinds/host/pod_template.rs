@@ -1,25 +1,54 @@
 //! PodTemplate: what a pod would be.
 //!
-//! There are no pods here. What a pod does not say is filled in, and what most pods have is checked, in the words of
-//! Kubernetes; the rest (the sources of volumes, probes, hooks, security, affinity, tolerations, DNS, topology) is taken as it
-//! is.
+//! There are no pods here. What a pod does not say is filled in, and what is wrong with it is told, in the words of Kubernetes and
+//! as it does unless it is told to have more or less: one file of this folder for each part of a pod.
 
+use async_trait::async_trait;
 use bailiwick_machinery::metadata::{validate_annotations, validate_labels};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
-use bailiwick_machinery::{FieldErrors, FieldPath, NameRule, Object, Scope};
+use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, Scope};
 use k8s_openapi::api::core::v1::PodTemplate;
 use serde_json::Value;
 
+use self::part::Part;
 use super::{at, edit, entries, list, text_of};
+use crate::context::Ctx;
+use crate::error::Result;
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 
+mod annotations;
+mod block_sources;
+mod claim_template;
 mod container;
 mod defaults;
+mod disabled;
+mod environment;
+mod file_sources;
+mod image;
+mod mounts;
+mod network;
+mod network_sources;
+mod overlaps;
+mod part;
+mod paths;
+mod pod_resources;
 mod pod_spec;
+mod ports;
+mod probes;
+mod profiles;
 mod resources;
+mod restarts;
+mod scheduling;
+mod security;
+mod shown;
+mod topology;
+mod volumes;
+mod warnings;
+mod windows;
 
 const TEMPLATE: &str = "template";
+const SPEC: &str = "template.spec";
 const CONTAINERS: &str = "template.spec.containers";
 
 pub(super) fn kind() -> Result<Kind, KindError> {
@@ -52,6 +81,7 @@ struct Rules;
 
 // === impl Rules ===
 
+#[async_trait]
 impl Strategy for Rules {
     fn complete(&self, object: &mut Object) {
         edit(object, TEMPLATE, |template| {
@@ -61,19 +91,60 @@ impl Strategy for Rules {
         });
     }
 
+    async fn prepare_create(&self, _: &Ctx<'_>, object: &mut Object) -> Result<()> {
+        remove_disabled(object);
+        Ok(())
+    }
+
+    async fn prepare_update(&self, _: &Ctx<'_>, object: &mut Object, _: &Object) -> Result<()> {
+        remove_disabled(object);
+        Ok(())
+    }
+
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
+        check(object, None, errors);
+    }
+
+    fn validate_change(&self, object: &Object, old: &Object, errors: &mut FieldErrors) {
+        check(object, at(old, SPEC), errors);
+    }
+
+    fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
+        let template = |object: &Object| object.fields().get(TEMPLATE).cloned();
+        if old.is_some_and(|old| template(old) == template(object)) {
+            return Vec::new();
+        }
         let path = FieldPath::new(TEMPLATE);
-        let texts = |field: &'static str| {
-            entries(object, field).map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect::<Vec<_>>()
+        let part = |field: &str| {
+            let value = at(object, TEMPLATE).and_then(|template| template.get(field)).unwrap_or(&Value::Null);
+            Part::new(value, path.child(field))
         };
-        validate_labels(texts("template.metadata.labels"), &path.child("labels"), errors);
-        validate_annotations(texts("template.metadata.annotations"), &path.child("annotations"), errors);
-        let spec = at(object, "template.spec").unwrap_or(&Value::Null);
-        pod_spec::check(spec, &path.child("spec"), errors);
+        warnings::of(&part("metadata"), &part("spec"))
     }
 }
 
-/// The items of a list that may be absent.
-fn items<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+fn remove_disabled(object: &mut Object) {
+    edit(object, TEMPLATE, |template| {
+        if let Some(Value::Object(spec)) = template.get_mut("spec") {
+            disabled::remove(spec);
+        }
+    });
+}
+
+fn check(object: &Object, old: Option<&Value>, errors: &mut FieldErrors) {
+    let path = FieldPath::new(TEMPLATE);
+    let value = |place: &str| at(object, place).unwrap_or(&Value::Null);
+    // Kubernetes tells of them as if they were the template's own.
+    let template = Part::new(value("template.metadata"), path.clone());
+    let annotations = Part::new(value("template.metadata.annotations"), path.child("annotations"));
+    let spec = Part::new(value(SPEC), path.child("spec"));
+    validate_labels(template.entries("labels"), &template.at("labels"), errors);
+    validate_annotations(template.entries("annotations"), &template.at("annotations"), errors);
+    annotations::check(&annotations, &spec, errors);
+    pod_spec::check(&spec, old, errors);
+    profiles::check_agreement(&annotations, &spec, errors);
+    if !spec.items("ephemeralContainers").is_empty() {
+        let why = "ephemeral containers not allowed in pod template";
+        errors.push(FieldError::forbidden(spec.at("ephemeralContainers"), why));
+    }
 }

@@ -6,17 +6,20 @@ use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, NameRule, Object, 
 use k8s_openapi::api::core::v1::ResourceQuota;
 use serde_json::Value;
 
+use super::resource_names::{is_standard, is_whole};
 use super::{entries, texts};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 use crate::update::Part;
 
 mod counted;
+mod counts;
 mod enforce;
 mod ledger;
 mod scopes;
 mod status;
 
+pub(crate) use counts::Counts as QuotaCounts;
 pub use enforce::QuotaEnforcement;
 pub use status::keep_quota_status;
 
@@ -25,42 +28,8 @@ const REQUEST: &str = "Request represents a minimum amount of cpu/memory that a 
 const LIMIT: &str =
     "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.";
 
-/// What quotas know without a prefix.
-const STANDARD: [&str; 19] = [
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "persistentvolumeclaims",
-    "configmaps",
-    "services.nodeports",
-    "services.loadbalancers",
-];
 /// What Kubernetes knows, but quotas do not.
 const NO_QUOTA: &str = "storage";
-/// What is counted.
-const COUNTED: [&str; 9] = [
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "services.nodeports",
-    "services.loadbalancers",
-];
 /// What a container can ask for and be limited in.
 const LIMITED: [&str; 4] = ["cpu", "memory", "storage", "ephemeral-storage"];
 
@@ -101,6 +70,17 @@ struct Rules;
 // === impl Rules ===
 
 impl Strategy for Rules {
+    fn complete(&self, object: &mut Object) {
+        for (part, amounts) in [("spec", "hard"), ("status", "hard"), ("status", "used")] {
+            let amounts = object.fields_mut().get_mut(part).and_then(|part| part.get_mut(amounts));
+            for amount in amounts.and_then(Value::as_object_mut).into_iter().flat_map(|amounts| amounts.values_mut()) {
+                if let Ok(quantity) = Quantity::from_json(amount) {
+                    *amount = quantity.rounded_to_milli().to_json();
+                }
+            }
+        }
+    }
+
     fn validate(&self, object: &Object, errors: &mut FieldErrors) {
         check_amounts(object, HARD, errors);
         scopes::check(object, "spec", errors);
@@ -150,7 +130,7 @@ fn check_name(name: &str, path: &FieldPath, errors: &mut FieldErrors) {
     let messages = qualified_name(name);
     let is_name = messages.is_empty();
     super::invalid(path, name, messages, errors);
-    if name.contains('/') || is_standard(name) {
+    if name.contains('/') || (is_standard(name) && name != NO_QUOTA) {
         return;
     }
     if is_name && name != NO_QUOTA {
@@ -166,19 +146,9 @@ fn check_amount(name: &str, amount: &Value, path: &FieldPath, errors: &mut Field
         let why = "must be greater than or equal to 0";
         errors.push(FieldError::invalid(path.clone(), quantity.canonical(), why));
     }
-    if is_counted(name) && quantity.milli_value().is_some_and(|milli| milli % 1000 != 0) {
+    if is_whole(name) && quantity.milli_value().is_some_and(|milli| milli % 1000 != 0) {
         errors.push(FieldError::invalid(path.clone(), quantity.canonical(), "must be an integer"));
     }
-}
-
-fn is_standard(name: &str) -> bool {
-    STANDARD.contains(&name) || name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
-}
-
-/// What is counted: some kinds, and whatever others have defined.
-fn is_counted(name: &str) -> bool {
-    let is_extended = name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
-    COUNTED.contains(&name) || (is_extended && qualified_name(&format!("requests.{name}")).is_empty())
 }
 
 /// What to say if more of something can be asked for than can be had.
@@ -194,7 +164,7 @@ fn more_than_limit(object: &Object, name: &str) -> Option<String> {
     let (limit_name, limit) = named(format!("limits.{name}"))?;
     let exceeds = limit.checked_sub(&request).is_ok_and(|rest| rest.is_negative());
     exceeds.then(|| {
-        let (request, limit) = (request.canonical(), limit.canonical());
+        let (request, limit) = (request.to_string(), limit.to_string());
         format!("ResourceQuota {request_name} ({request}) should be less than {limit_name} ({limit})")
     })
 }

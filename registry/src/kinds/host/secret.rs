@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
 use self::tls_pair::pair_warning;
-use super::{description, edit, entries, invalid, text};
+use super::{description, edit, entries, invalid, text, wrong_json};
 use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 
@@ -143,16 +143,6 @@ fn check_json(key: &str, value: Option<Vec<u8>>, errors: &mut FieldErrors) {
         Err(error) => wrong_json(&value, &error),
     };
     errors.push(FieldError::invalid(path, "<secret contents redacted>", why));
-}
-
-/// As Go words it where that is simple.
-fn wrong_json(value: &[u8], error: &serde_json::Error) -> String {
-    let at = value.iter().position(|byte| !byte.is_ascii_whitespace());
-    match at.and_then(|at| value.get(at)) {
-        None => "unexpected end of JSON input".to_owned(),
-        _ if error.is_eof() => "unexpected end of JSON input".to_owned(),
-        Some(byte) => format!("invalid character '{}' looking for beginning of value", char::from(*byte)),
-    }
 }
 
 /// The bytes of a value. What was accepted is base64.

@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::delete::{DeleteOptions, Deleted};
 use crate::error::{Error, Result};
-use crate::read::{ListRequest, encoded};
-use crate::selection::Selection;
+use crate::read::encoded;
 use crate::served_kind::ServedKind;
 use crate::subresource::{Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 use crate::update::{Part, Update};
@@ -73,19 +72,15 @@ impl Subresource for Groups {
     async fn get(&self, call: SubresourceCall<'_>) -> Result<Object> {
         Self::check_parent(&call).await?;
         let kind = &*Self::groups(&call)?;
-        let selection = Selection::everything(kind);
-        let request = ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
-        let list = call.registry.list(kind, &request).await?;
+        let beginning = format!("{}{}", call.name, OrgGroupName::SEPARATOR);
+        let (revision, groups) = call.registry.list_beginning_with(kind, &beginning, At::Latest).await?;
         let mut items = Vec::new();
-        for object in &list.objects {
-            let owner = OrgGroupName::parse(object.key().name()).map(|name| name.organization);
-            if owner == Some(call.name) {
-                let object = encoded(kind, object)?.to_object(kind.gvk());
-                items.push(object.map_err(|error| error.about(&kind.resource(), call.name))?.into());
-            }
+        for object in &groups {
+            let object = encoded(kind, object)?.to_object(kind.gvk());
+            items.push(object.map_err(|error| error.about(&kind.resource(), call.name))?.into());
         }
         let mut fields = Map::new();
-        fields.insert("metadata".to_owned(), json!({"resourceVersion": list.revision.to_string()}));
+        fields.insert("metadata".to_owned(), json!({"resourceVersion": revision.to_string()}));
         fields.insert("items".to_owned(), Value::Array(items));
         let mut list = Object::new(fields);
         list.set_gvk(&kind.list_gvk());

@@ -32,7 +32,6 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(wrong(good()), [] as [&str; 0]);
     let hard = |hard: Value| with(good(), "allocation", json!({ "hard": hard }));
     for (spec, field) in [
-        (json!({ "allocation": { "hard": { "cpu": "1" } } }), "spec.selector"),
         (hard(json!({})), "spec.allocation.hard"),
         (hard(json!({ "cpu": "-1" })), "spec.allocation.hard[cpu]"),
         (hard(json!({ "cpu": "x" })), "spec.allocation.hard[cpu]"),
@@ -82,4 +81,16 @@ fn an_empty_selector_is_warned_of() {
     assert_eq!(Allocations.warnings(&all, None).len(), 1);
     assert_eq!(Allocations.warnings(&all, Some(&some)).len(), 1);
     assert_eq!(Allocations.warnings(&all, Some(&all)).len() + Allocations.warnings(&some, None).len(), 0);
+}
+
+/// QUOTA-30: who looks at allocations sees what is left of them, which is nothing where there is too much.
+#[test]
+fn what_is_left_is_shown() {
+    let hard = json!({ "cpu": "10", "memory": "4Gi", "pods": "5", "count/secrets": "2" });
+    let mut object = allocation(json!({ "selector": {}, "allocation": { "hard": hard } }));
+    let used = json!({ "cpu": "6500m", "memory": "1Gi", "pods": "7" });
+    object.fields_mut().insert("status".to_owned(), json!({ "allocated": { "used": used } }));
+    let mut left: Vec<_> = super::remaining(&object).split(", ").map(str::to_owned).collect();
+    left.sort();
+    assert_eq!(left, ["count/secrets: 2", "cpu: 3500m", "memory: 3Gi", "pods: 0"]);
 }

@@ -138,6 +138,7 @@ fn subject_of(spec: &SubjectAccessReviewSpec) -> User {
         uid: spec.uid.clone().unwrap_or_default(),
         groups: spec.groups.clone().unwrap_or_default(),
         extra: spec.extra.clone().unwrap_or_default(),
+        ..User::default()
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a cluster is told that organizations give.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bailiwick_machinery::Object;
@@ -14,15 +16,16 @@ use crate::User;
 use crate::authorization::{Attributes, Authorizer, Decision, Resource, Target};
 use crate::error::Result;
 use crate::follow::{Change, Picture, Place};
+use crate::organizations::currency::Stored;
 use crate::organizations::directory::Part;
 use crate::organizations::{Directory, GroupsCount, Projects};
-use crate::rbac::{LivePolicy, PolicyChange, PolicyObject};
+use crate::rbac::{LivePolicy, Policy, PolicyChange, PolicyObject, RoleSource};
 
 const ACCOUNT: &str = "system:serviceaccount:bailiwick-system:bailiwick";
 
-/// Whose the namespaces are.
+/// Whose the namespaces are, in a cluster that can be cut off.
 #[derive(Default)]
-struct Owners(Mutex<HashMap<String, String>>);
+struct Owners(Mutex<HashMap<String, String>>, AtomicBool);
 
 #[async_trait]
 impl Projects for Owners {
@@ -34,8 +37,25 @@ impl Projects for Owners {
         self.0.lock().unwrap().get(namespace).cloned()
     }
 
+    async fn is_known(&self, _: &str) -> bool {
+        !self.1.load(Ordering::Relaxed)
+    }
+
     async fn owned_by(&self, organization: &str) -> Result<Vec<String>> {
         panic!("nobody is asked about {organization}")
+    }
+}
+
+/// A store that can be cut off.
+#[derive(Default)]
+struct Store {
+    is_gone: AtomicBool,
+}
+
+#[async_trait]
+impl Stored for Store {
+    async fn is_known(&self) -> bool {
+        !self.is_gone.load(Ordering::Relaxed)
     }
 }
 
@@ -45,6 +65,7 @@ struct World {
     access: Arc<ProjectAccess>,
     directory: Arc<Directory>,
     owners: Arc<Owners>,
+    store: Arc<Store>,
 }
 
 impl World {
@@ -59,10 +80,12 @@ impl World {
         ]);
         let access = Arc::new(ProjectAccess::new(directory.clone(), roles, owners.clone()));
         access.set_account(user(ACCOUNT, &[]));
-        let world = Self { access, directory, owners };
+        let store = Arc::<Store>::default();
+        access.set_stored(store.clone());
+        let world = Self { access, directory, owners, store };
         world.set(Part::Organizations, "Acme", json!({ "memberUsers": ["bob", "carol"] }));
         world.set(Part::OrgGroups, "Acme:dev", json!({ "users": ["bob"] }));
-        for namespace in ["web", "kube-web"] {
+        for namespace in ["web", "kube-web", "bailiwick-system"] {
             world.own(namespace, Some("Acme"));
             world.bind(namespace, "dev", "edit", json!({ "orgGroups": ["Acme:dev", "Beta:dev"] }));
         }
@@ -145,7 +168,7 @@ async fn members_have_what_their_groups_are_given() {
     assert!(world.bob_may().await);
     assert!(!world.allows(&user("bob", &[]), "secrets", "web").await, "the role does not say so");
     assert!(!world.allows(&user("carol", &[]), "configmaps", "web").await, "not in the group");
-    for elsewhere in ["other", "kube-web", ""] {
+    for elsewhere in ["other", "kube-web", "bailiwick-system", ""] {
         assert!(!world.allows(&user("bob", &[]), "configmaps", elsewhere).await, "{elsewhere}");
     }
     let bob = user("bob", &[]);
@@ -204,10 +227,61 @@ async fn only_what_our_account_may_bind_is_given() {
 /// Until it is known who we are, nobody has anything.
 #[tokio::test]
 async fn nothing_is_given_before_we_know_who_we_are() {
-    let World { access, directory, owners } = World::new();
+    let World { access, directory, owners, .. } = World::new();
     let unknown = ProjectAccess::new(directory, access.roles.clone(), owners);
     let bob = user("bob", &[]);
     let target = Target::Resource(Resource { resource: "configmaps", namespace: "web", ..Resource::default() });
     let question = Attributes { user: &bob, verb: "create", target };
     assert!(matches!(unknown.authorize(&question).await, Ok(Decision::NoOpinion(_))));
+}
+
+/// O-06: a server that is cut off from what is stored gives nothing from memory, and gives again when it is not.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_given_by_who_cannot_know_what_was_taken() {
+    let world = World::new();
+    assert!(world.bob_may().await);
+    world.store.is_gone.store(true, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!world.bob_may().await);
+    world.store.is_gone.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(world.bob_may().await);
+    let mut follower = world.directory.follower(Part::OrgGroups);
+    follower.lost();
+    assert!(!world.bob_may().await, "the groups are not followed");
+    follower.reached(1);
+    assert!(world.bob_may().await);
+}
+
+/// O-06: nor by one that is cut off from the cluster, whose namespaces and roles may have changed.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_given_by_who_cannot_know_whose_a_project_is() {
+    let world = World::new();
+    let is_gone = &world.owners.1;
+    assert!(world.bob_may().await);
+    is_gone.store(true, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!world.bob_may().await);
+    is_gone.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(world.bob_may().await);
+    let unfollowed = Arc::new(Unfollowed(world.access.roles.clone()));
+    let access = Arc::new(ProjectAccess::new(world.directory.clone(), unfollowed, world.owners.clone()));
+    access.set_account(user(ACCOUNT, &[]));
+    let world = World { access, ..world };
+    world.bind("web", "dev", "edit", json!({ "orgGroups": ["Acme:dev"] }));
+    assert!(!world.bob_may().await, "the roles are not followed");
+}
+
+/// Roles that nobody follows at present.
+struct Unfollowed(Arc<dyn RoleSource>);
+
+impl RoleSource for Unfollowed {
+    fn policy(&self) -> Arc<Policy> {
+        self.0.policy()
+    }
+
+    fn is_followed(&self) -> bool {
+        false
+    }
 }

@@ -126,12 +126,38 @@ async fn who_may_bind_a_role_may_bind_it_there() {
         let refused = check_binding(&rbac, &policy, &user(&[]), &big, namespace).await.unwrap_err();
         assert!(matches!(refused, EscalationError::NotHeld { .. }), "{refused:?}");
     }
+    let bind_local =
+        json!([{ "verbs": ["bind"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["r2"] }]);
+    let (local, _) = held(json!([]), bind_local);
+    assert_eq!(check_binding(&local, &policy, &user(&[]), &role_ref("Role", "r2"), "n").await, Ok(()));
     let refused = check_binding(&rbac, &policy, &user(&[]), &role_ref("ClusterRole", "none"), "n").await.unwrap_err();
     assert_eq!(refused.to_string(), "clusterroles.rbac.authorization.k8s.io \"none\" not found");
     let refused = check_binding(&rbac, &policy, &user(&[]), &role_ref("Role", "big"), "n").await.unwrap_err();
     assert_eq!(refused.to_string(), "roles.rbac.authorization.k8s.io \"big\" not found");
     let refused = check_binding(&rbac, &policy, &user(&[]), &role_ref("Pod", "big"), "n").await.unwrap_err();
     assert_eq!(refused.to_string(), "unsupported role reference kind: \"Pod\"");
+}
+
+/// Remembers the version that it is asked about.
+#[derive(Default)]
+struct Versions(std::sync::Mutex<Vec<String>>);
+
+#[async_trait]
+impl Authorizer for Versions {
+    async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
+        let Target::Resource(resource) = question.target else { panic!("no path is asked about") };
+        self.0.lock().unwrap().push(format!("{} {} {}", question.verb, resource.resource, resource.version));
+        Ok(Decision::NoOpinion(String::new()))
+    }
+}
+
+/// Whoever is asked outside sees what Kubernetes would ask.
+#[tokio::test]
+async fn every_version_is_asked_about() {
+    let (versions, (_, policy)) = (Versions::default(), held(json!([]), json!([])));
+    check_role(&versions, &policy, &user(&[]), &role_write("n", &[])).await.unwrap();
+    check_binding(&versions, &policy, &user(&[]), &role_ref("Role", "r"), "n").await.unwrap();
+    assert_eq!(*versions.0.lock().unwrap(), ["escalate roles *", "bind roles *"]);
 }
 
 #[tokio::test]
@@ -145,6 +171,14 @@ async fn roles_that_collect_others_need_everything() {
     // Who holds everything also holds `escalate`: the rules must be seen to decide by themselves.
     assert_eq!(check_role(&Broken, &policy, &user(&[]), &aggregating(&[])).await, Ok(()));
     assert_eq!(check_role(&rbac, &policy, &user(&[]), &aggregating(&[])).await, Ok(()));
+    for almost in [
+        json!([{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }]),
+        json!([{ "verbs": ["*"], "nonResourceURLs": ["*"] }]),
+    ] {
+        let (_, policy) = held(almost.clone(), json!([]));
+        let refused = check_role(&Broken, &policy, &user(&[]), &aggregating(&[])).await;
+        assert_eq!(refused, Err(EscalationError::Aggregation), "{almost}");
+    }
     let (rbac, policy) = held(json!([{ "verbs": ["*"], "apiGroups": ["apps"], "resources": ["*"] }]), json!([]));
     let refused = check_role(&rbac, &policy, &user(&[]), &aggregating(&[])).await;
     assert_eq!(refused, Err(EscalationError::Aggregation));

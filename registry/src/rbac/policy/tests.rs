@@ -192,3 +192,29 @@ fn rules_without_any_list_allow_nothing() {
     assert!(!crate::rbac::rule_allows(&empty, &paths));
     assert_eq!(policy.decide(&paths), nothing());
 }
+
+/// What binds in the cluster binds everywhere, whatever its metadata says of a namespace.
+#[test]
+fn a_cluster_role_binding_has_no_namespace() {
+    let PolicyObject::ClusterRoleBinding(mut binding) = cluster_binding("b", "r", group("g")) else {
+        panic!("it is one")
+    };
+    binding.metadata.namespace = Some("n".to_owned());
+    let policy: Policy = [cluster_role("r", "get"), PolicyObject::ClusterRoleBinding(binding)].into_iter().collect();
+    assert_eq!(
+        ask(&policy, &user("u", &["g"]), "get", "m"),
+        allowed("ClusterRoleBinding \"b\" of ClusterRole \"r\" to Group \"g\"")
+    );
+}
+
+/// Groups of organizations count in OrgRoleBindings only, also where a binding is older than the rule that refuses them.
+#[test]
+fn groups_of_organizations_are_bound_by_organizations_only() {
+    let member = user("u", &["org:acme:devs"]);
+    let of_rbac = binding("n", "b", ("ClusterRole", "r"), group("org:acme:devs"));
+    let PolicyObject::RoleBinding(same) = of_rbac.clone() else { panic!("it is one") };
+    let policy: Policy = [cluster_role("r", "get"), of_rbac].into_iter().collect();
+    assert_eq!(ask(&policy, &member, "get", "n"), nothing());
+    let policy: Policy = [cluster_role("r", "get"), PolicyObject::OrgRoleBinding(same)].into_iter().collect();
+    assert!(matches!(ask(&policy, &member, "get", "n"), Decision::Allow(_)));
+}

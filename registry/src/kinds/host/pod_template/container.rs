@@ -1,161 +1,139 @@
 //! What is wrong with the containers of a pod.
 
+use std::collections::BTreeSet;
+
 use bailiwick_machinery::name::dns1123_label;
-use bailiwick_machinery::{FieldError, FieldErrors, FieldPath};
+use bailiwick_machinery::{FieldError, FieldErrors};
 use serde_json::Value;
 
-use super::super::{invalid, text_of};
-use super::{items, resources};
+use super::part::Part;
+use super::volumes::Volumes;
+use super::{environment, mounts, ports, probes, resources, restarts, security};
 
-const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+pub(super) const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: [&str; 2] = ["File", "FallbackToLogsOnError"];
-const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
-/// Where the value of a variable can come from.
-const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
-/// What only containers have that run for as long as their pod.
-const LASTING: [&str; 4] = ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
-const MOST_IN_PORT_NAME: usize = 15;
-const MOST_PORT: i64 = 65_535;
+/// What a container does not have that is there to look at others.
+const NOT_EPHEMERAL: [&str; 8] = [
+    "ports",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+];
 
-/// Notes what is wrong with the containers of a pod that has these volumes.
-pub(super) fn check_all(spec: &Value, volumes: &[&str], path: &FieldPath, errors: &mut FieldErrors) {
-    let containers = items(spec, "containers");
-    if containers.is_empty() {
-        errors.push(FieldError::required(path.child("containers"), ""));
+/// What the containers of a pod have around them.
+pub(super) struct Pod<'v> {
+    pub(super) spec: Part<'v>,
+    pub(super) volumes: Volumes<'v>,
+    /// The names of its claims.
+    pub(super) claims: BTreeSet<&'v str>,
+}
+
+/// All containers: first those that end before others begin, last those that are there to look at others.
+pub(super) fn all<'v>(spec: &Part<'v>) -> impl Iterator<Item = Part<'v>> + use<'v> {
+    let [init, main, ephemeral] = ["initContainers", "containers", "ephemeralContainers"].map(|list| spec.parts(list));
+    init.chain(main).chain(ephemeral)
+}
+
+// === impl Pod ===
+
+impl<'v> Pod<'v> {
+    /// Notes what is wrong with all containers.
+    pub(super) fn check_containers(&self, errors: &mut FieldErrors) {
+        self.check_main(errors);
+        self.check_init(errors);
+        self.check_ephemeral(errors);
     }
-    let mut names: Vec<&str> = Vec::new();
-    for (index, container) in containers.iter().enumerate() {
-        let path = path.child("containers").index(index);
-        check(container, volumes, &path, errors);
-        check_unique(text_of(container, "name"), &mut names, &path, errors);
+
+    fn grace_period(&self) -> Option<i64> {
+        self.spec.given_number("terminationGracePeriodSeconds")
     }
-    for (index, container) in items(spec, "initContainers").iter().enumerate() {
-        let path = path.child("initContainers").index(index);
-        check(container, volumes, &path, errors);
-        check_unique(text_of(container, "name"), &mut names, &path, errors);
-        if text_of(container, "restartPolicy") != "Always" {
-            check_short(container, &path, errors);
+
+    fn names(&self, lists: &[&str]) -> BTreeSet<&'v str> {
+        lists.iter().flat_map(|list| self.spec.parts(list)).map(|container| container.text("name")).collect()
+    }
+
+    fn check_main(&self, errors: &mut FieldErrors) {
+        if self.spec.items("containers").is_empty() {
+            errors.push(FieldError::required(self.spec.at("containers"), ""));
+            return;
         }
-    }
-}
-
-fn check_unique<'c>(name: &'c str, names: &mut Vec<&'c str>, path: &FieldPath, errors: &mut FieldErrors) {
-    match names.contains(&name) {
-        true => errors.push(FieldError::duplicate(path.child("name"), name)),
-        false => names.push(name),
-    }
-}
-
-/// A container that ends before others begin.
-fn check_short(container: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let there = LASTING.iter().filter(|field| container.get(**field).is_some_and(|value| !value.is_null()));
-    let why = "may not be set for init containers without restartPolicy=Always";
-    errors.extend(there.map(|field| FieldError::forbidden(path.child(field), why)));
-}
-
-fn check(container: &Value, volumes: &[&str], path: &FieldPath, errors: &mut FieldErrors) {
-    match text_of(container, "name") {
-        "" => errors.push(FieldError::required(path.child("name"), "")),
-        name => invalid(&path.child("name"), name, dns1123_label(name), errors),
-    }
-    if text_of(container, "image").is_empty() {
-        errors.push(FieldError::required(path.child("image"), ""));
-    }
-    check_known(container, "terminationMessagePolicy", &MESSAGE_POLICIES, path, errors);
-    check_ports(container, &path.child("ports"), errors);
-    for (index, variable) in items(container, "env").iter().enumerate() {
-        check_variable(variable, &path.child("env").index(index), errors);
-    }
-    check_mounts(container, volumes, &path.child("volumeMounts"), errors);
-    check_known(container, "imagePullPolicy", &PULL_POLICIES, path, errors);
-    resources::check(container.get("resources").unwrap_or(&Value::Null), &path.child("resources"), errors);
-}
-
-fn check_known(value: &Value, field: &str, known: &[&str], path: &FieldPath, errors: &mut FieldErrors) {
-    match text_of(value, field) {
-        "" => errors.push(FieldError::required(path.child(field), "")),
-        found if known.contains(&found) => {}
-        found => errors.push(FieldError::not_supported(path.child(field), found, known)),
-    }
-}
-
-fn check_ports(container: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let mut names = Vec::new();
-    for (index, port) in items(container, "ports").iter().enumerate() {
-        let path = path.index(index);
-        let name = text_of(port, "name");
-        let wrong = if name.is_empty() { Vec::new() } else { wrong_port_name(name) };
-        if !name.is_empty() && wrong.is_empty() {
-            check_unique(name, &mut names, &path, errors);
+        let mut names = BTreeSet::new();
+        for container in self.spec.parts("containers") {
+            self.check_one(&container, errors);
+            check_unique(&container, &mut names, errors);
+            probes::check(&container, self.grace_period(), errors);
+            restarts::check(&container, errors);
         }
-        errors.extend(wrong.into_iter().map(|why| FieldError::invalid(path.child("name"), name, why)));
-        let number = |field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
-        if number("containerPort") == 0 {
-            errors.push(FieldError::required(path.child("containerPort"), ""));
-        }
-        for field in ["containerPort", "hostPort"] {
-            let number = number(field);
-            if number != 0 && !(1..=MOST_PORT).contains(&number) {
-                let why = format!("must be between 1 and {MOST_PORT}, inclusive");
-                errors.push(FieldError::invalid(path.child(field), number, why));
+        ports::check_conflicts(self.spec.parts("containers"), errors);
+    }
+
+    fn check_init(&self, errors: &mut FieldErrors) {
+        let mut names = self.names(&["containers"]);
+        let first = self.spec.at("initContainers").index(0);
+        for container in self.spec.parts("initContainers") {
+            self.check_one(&container, errors);
+            restarts::check_init(&container, errors);
+            if !container.text("name").is_empty() || names.contains("") {
+                check_unique(&container, &mut names, errors);
+            }
+            // They run one after the other, and Kubernetes takes each for the first.
+            ports::check_conflicts([container.told_at(first.clone())].into_iter(), errors);
+            if container.text("restartPolicy") == restarts::ALWAYS {
+                probes::check(&container, self.grace_period(), errors);
+            } else {
+                probes::forbid(&container, errors);
+                restarts::check_init_resize(&container, errors);
             }
         }
-        check_known(port, "protocol", &PROTOCOLS, &path, errors);
+    }
+
+    fn check_ephemeral(&self, errors: &mut FieldErrors) {
+        let others = self.names(&["containers", "initContainers"]);
+        let mut names = others.clone();
+        for container in self.spec.parts("ephemeralContainers") {
+            self.check_one(&container, errors);
+            let image = container.text("image");
+            if image.trim() != image {
+                let why = "must not have leading or trailing whitespace";
+                errors.push(FieldError::invalid(container.at("image"), image, why));
+            }
+            check_unique(&container, &mut names, errors);
+            let target = container.text("targetContainerName");
+            if !target.is_empty() && !others.contains(target) {
+                errors.push(FieldError::not_found(container.at("targetContainerName"), target));
+            }
+            let why = "cannot be set for an Ephemeral Container";
+            container.forbid(&NOT_EPHEMERAL, why, errors);
+            let asks = container.get("resources").and_then(Value::as_object).is_some_and(|asks| !asks.is_empty());
+            if asks {
+                errors.push(FieldError::forbidden(container.at("resources"), why));
+            }
+            container.parts("volumeMounts").for_each(|mount| mount.forbid(&["subPath", "subPathExpr"], why, errors));
+        }
+    }
+
+    /// What holds of each container, whatever it is for.
+    fn check_one(&self, container: &Part<'_>, errors: &mut FieldErrors) {
+        container.check_required("name", dns1123_label, errors);
+        container.require("image", errors);
+        container.check_known_required("terminationMessagePolicy", &MESSAGE_POLICIES, errors);
+        ports::check(container, errors);
+        environment::check(container, errors);
+        mounts::check(container, &self.volumes, errors);
+        container.check_known_required("imagePullPolicy", &PULL_POLICIES, errors);
+        resources::check_container(container, &self.claims, errors);
+        restarts::check_resize(container, self.spec.text("restartPolicy"), errors);
+        security::check_container(container, self.spec.flag("hostUsers").unwrap_or(true), errors);
     }
 }
 
-fn wrong_port_name(name: &str) -> Vec<String> {
-    let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let wrong = [
-        (name.len() > MOST_IN_PORT_NAME, format!("must be no more than {MOST_IN_PORT_NAME} characters")),
-        (
-            !name.chars().all(is_known),
-            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned(),
-        ),
-        (!name.contains(|c: char| c.is_ascii_lowercase()), "must contain at least one letter (a-z)".to_owned()),
-        (name.contains("--"), "must not contain consecutive hyphens".to_owned()),
-        (name.starts_with('-') || name.ends_with('-'), "must not begin or end with a hyphen".to_owned()),
-    ];
-    wrong.into_iter().filter_map(|(is_wrong, why)| is_wrong.then_some(why)).collect()
-}
-
-fn check_variable(variable: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let name = text_of(variable, "name");
-    let is_printable = |c: char| matches!(c, ' '..='~') && c != '=';
-    if name.is_empty() {
-        errors.push(FieldError::required(path.child("name"), ""));
-    } else if !name.chars().all(is_printable) {
-        let why = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-        errors.push(FieldError::invalid(path.child("name"), name, why));
-    }
-    let Some(source) = variable.get("valueFrom").filter(|source| !source.is_null()) else { return };
-    let count = SOURCES.iter().filter(|name| source.get(**name).is_some_and(|source| !source.is_null())).count();
-    let why = match count {
-        0 => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
-        _ if !text_of(variable, "value").is_empty() => "may not be specified when `value` is not empty",
-        1 => return,
-        _ => "may not have more than one field specified at a time",
-    };
-    errors.push(FieldError::invalid(path.child("valueFrom"), "", why));
-}
-
-fn check_mounts(container: &Value, volumes: &[&str], path: &FieldPath, errors: &mut FieldErrors) {
-    let mut places = Vec::new();
-    for (index, mount) in items(container, "volumeMounts").iter().enumerate() {
-        let path = path.index(index);
-        let (name, place) = (text_of(mount, "name"), text_of(mount, "mountPath"));
-        if name.is_empty() {
-            errors.push(FieldError::required(path.child("name"), ""));
-        }
-        if !volumes.contains(&name) {
-            errors.push(FieldError::not_found(path.child("name"), name));
-        }
-        if place.is_empty() {
-            errors.push(FieldError::required(path.child("mountPath"), ""));
-        }
-        if places.contains(&place) {
-            errors.push(FieldError::invalid(path.child("mountPath"), place, "must be unique"));
-        }
-        places.push(place);
+fn check_unique<'v>(container: &Part<'v>, names: &mut BTreeSet<&'v str>, errors: &mut FieldErrors) {
+    let name = container.text("name");
+    if !names.insert(name) {
+        errors.push(FieldError::duplicate(container.at("name"), name));
     }
 }

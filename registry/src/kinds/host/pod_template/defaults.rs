@@ -1,8 +1,11 @@
 //! What a pod is unless it says otherwise.
 
+use bailiwick_machinery::Quantity;
 use serde_json::{Map, Value, json};
 
-const CONTAINER_LISTS: [&str; 2] = ["containers", "initContainers"];
+use super::image::is_latest;
+
+const CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const HOOKS: [&str; 2] = ["postStart", "preStop"];
 /// Who may read and write files that are made of objects: 0644.
@@ -29,12 +32,12 @@ pub(super) fn complete_spec(spec: &mut Fields) {
         items(spec, field).for_each(complete_container);
     }
     items(spec, "volumes").for_each(complete_volume);
+    round(spec, "overhead");
+    within(spec, "resources", round_resources);
 }
 
 fn complete_container(container: &mut Fields) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let pull_policy = if is_latest(image) { "Always" } else { "IfNotPresent" };
-    fill(container, "imagePullPolicy", pull_policy);
+    fill_pull_policy(container, "image", "imagePullPolicy");
     fill(container, "terminationMessagePath", "/dev/termination-log");
     fill(container, "terminationMessagePolicy", "File");
     for port in items(container, "ports") {
@@ -42,7 +45,11 @@ fn complete_container(container: &mut Fields) {
     }
     for variable in items(container, "env") {
         within(variable, "valueFrom", complete_field_reference);
+        within(variable, "valueFrom", |source| {
+            within(source, "fileKeyRef", |reference| fill(reference, "optional", false));
+        });
     }
+    within(container, "resources", round_resources);
     for probe in PROBES {
         within(container, probe, complete_probe);
     }
@@ -56,6 +63,7 @@ fn complete_probe(probe: &mut Fields) {
         fill(probe, field, value);
     }
     complete_http(probe);
+    within(probe, "grpc", |grpc| fill(grpc, "service", ""));
 }
 
 fn complete_http(action: &mut Fields) {
@@ -77,8 +85,23 @@ fn complete_volume(volume: &mut Fields) {
         within(volume, source, |source| fill(source, "defaultMode", FILE_MODE));
     }
     within(volume, "hostPath", |path| fill(path, "type", ""));
+    within(volume, "iscsi", |disk| fill(disk, "iscsiInterface", "default"));
+    within(volume, "rbd", |image| {
+        fill_all(image, [("pool", "rbd"), ("user", "admin"), ("keyring", "/etc/ceph/keyring")]);
+    });
+    within(volume, "azureDisk", |disk| {
+        fill_all(disk, [("cachingMode", "ReadWrite"), ("fsType", "ext4"), ("kind", "Shared")]);
+        fill(disk, "readOnly", false);
+    });
+    within(volume, "scaleIO", |source| fill_all(source, [("storageMode", "ThinProvisioned"), ("fsType", "xfs")]));
+    within(volume, "image", |image| fill_pull_policy(image, "reference", "pullPolicy"));
+    within(volume, "ephemeral", |ephemeral| within(ephemeral, "volumeClaimTemplate", complete_claim));
     within(volume, "downwardAPI", |source| items(source, "items").for_each(complete_field_reference));
     within(volume, "projected", |projected| {
+        // A list of none is no list here.
+        if projected.get("sources").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            projected.insert("sources".to_owned(), Value::Null);
+        }
         for source in items(projected, "sources") {
             within(source, "serviceAccountToken", |token| fill(token, "expirationSeconds", TOKEN_SECONDS));
             within(source, "downwardAPI", |source| items(source, "items").for_each(complete_field_reference));
@@ -86,23 +109,53 @@ fn complete_volume(volume: &mut Fields) {
     });
 }
 
-/// Whether an image may be another one tomorrow.
-fn is_latest(image: &str) -> bool {
-    let name = image.rsplit('/').next().unwrap_or(image);
-    !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+fn complete_claim(template: &mut Fields) {
+    within(template, "spec", |spec| {
+        fill(spec, "volumeMode", "Filesystem");
+        within(spec, "resources", round_resources);
+    });
+}
+
+/// What may be another image tomorrow is looked for each time.
+fn fill_pull_policy(fields: &mut Fields, image: &str, policy: &str) {
+    let image = fields.get(image).and_then(Value::as_str).unwrap_or_default();
+    let default = if is_latest(image) { "Always" } else { "IfNotPresent" };
+    fill(fields, policy, default);
+}
+
+fn round_resources(resources: &mut Fields) {
+    ["limits", "requests"].iter().for_each(|amounts| round(resources, amounts));
+}
+
+/// Amounts are kept to thousandths.
+fn round(fields: &mut Fields, name: &str) {
+    within(fields, name, |amounts| {
+        for amount in amounts.values_mut() {
+            if let Ok(quantity) = Quantity::from_json(amount) {
+                *amount = quantity.rounded_to_milli().to_json();
+            }
+        }
+    });
+}
+
+fn fill_all<const N: usize>(fields: &mut Fields, values: [(&str, &str); N]) {
+    values.into_iter().for_each(|(name, value)| fill(fields, name, value));
 }
 
 fn fill(fields: &mut Fields, name: &str, value: impl Into<Value>) {
-    fields.entry(name).or_insert_with(|| value.into());
+    let field = fields.entry(name).or_insert(Value::Null);
+    if field.is_null() {
+        *field = value.into();
+    }
 }
 
-fn within(fields: &mut Fields, name: &str, change: impl FnOnce(&mut Fields)) {
+pub(super) fn within(fields: &mut Fields, name: &str, change: impl FnOnce(&mut Fields)) {
     if let Some(Value::Object(inner)) = fields.get_mut(name) {
         change(inner);
     }
 }
 
-fn items<'f>(fields: &'f mut Fields, name: &str) -> impl Iterator<Item = &'f mut Fields> {
+pub(super) fn items<'f>(fields: &'f mut Fields, name: &str) -> impl Iterator<Item = &'f mut Fields> {
     let items = fields.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten();
     items.filter_map(Value::as_object_mut)
 }

@@ -1,81 +1,66 @@
-//! What is wrong with a pod as a whole.
+//! What is wrong with a pod as a whole: its parts, one after the other.
 
-use bailiwick_machinery::metadata::validate_labels;
-use bailiwick_machinery::name::{Messages, dns1123_label, dns1123_subdomain};
-use bailiwick_machinery::{FieldError, FieldErrors, FieldPath};
+use std::collections::BTreeSet;
+
+use bailiwick_machinery::name::{dns1123_label, dns1123_subdomain, qualified_name};
+use bailiwick_machinery::{FieldError, FieldErrors};
 use serde_json::Value;
 
-use super::super::{invalid, text_of};
-use super::container;
+use super::container::Pod;
+use super::part::{Part, note};
+use super::{environment, network, pod_resources, ports, resources, scheduling, security, topology, volumes, windows};
 
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
-const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+const PREEMPTION_POLICIES: [&str; 2] = ["PreemptLowerPriority", "Never"];
 const MOST_SECONDS: i64 = i32::MAX as i64;
 
-/// A field, and what it may be called.
-type Named = (&'static str, fn(&str) -> Messages);
-
-/// Texts that are names of something, in the order in which they are looked at.
-const NAMES_FIRST: [Named; 2] = [("serviceAccountName", dns1123_subdomain), ("nodeName", dns1123_subdomain)];
-const NAMES_LAST: [Named; 4] = [
-    ("hostname", dns1123_label),
-    ("subdomain", dns1123_label),
-    ("priorityClassName", dns1123_subdomain),
-    ("runtimeClassName", dns1123_subdomain),
-];
-
-/// Notes what is wrong with a pod.
-pub(super) fn check(spec: &Value, path: &FieldPath, errors: &mut FieldErrors) {
-    let volumes = check_volumes(spec, &path.child("volumes"), errors);
-    container::check_all(spec, &volumes, path, errors);
-    for (field, known) in [("restartPolicy", &RESTART_POLICIES[..]), ("dnsPolicy", &DNS_POLICIES[..])] {
-        let found = text_of(spec, field);
-        if !known.contains(&found) {
-            errors.push(FieldError::not_supported(path.child(field), found, known));
-        }
+/// Notes what is wrong with a pod that takes the place of `old`.
+pub(super) fn check(spec: &Part<'_>, old: Option<&Value>, errors: &mut FieldErrors) {
+    let volumes = volumes::check(spec, errors);
+    let claims = resources::check_pod_claims(spec, errors);
+    let pod = Pod { spec: spec.clone(), volumes, claims };
+    pod.check_containers(errors);
+    pod_resources::check(spec, &pod.claims, errors);
+    ports::check_host_network(spec, errors);
+    spec.check_known_required("restartPolicy", &RESTART_POLICIES, errors);
+    spec.check_known_required("dnsPolicy", &network::DNS_POLICIES, errors);
+    scheduling::check_node_selector(spec, errors);
+    security::check_pod(spec, old, errors);
+    scheduling::check(spec, errors);
+    network::check_dns(spec, errors);
+    check_gates(spec, errors);
+    topology::check(spec, errors);
+    windows::check_host_processes(spec, errors);
+    security::check_host_users(spec, errors);
+    network::check_hostname(spec, errors);
+    spec.check_given("serviceAccountName", dns1123_subdomain, errors);
+    spec.check_given("nodeName", dns1123_subdomain, errors);
+    spec.check_range("activeDeadlineSeconds", 1, MOST_SECONDS, errors);
+    spec.check_given("hostname", dns1123_label, errors);
+    spec.check_given("subdomain", dns1123_label, errors);
+    scheduling::check_tolerations(spec.parts("tolerations"), errors);
+    network::check_aliases(spec, errors);
+    spec.check_given("priorityClassName", dns1123_subdomain, errors);
+    if spec.has("runtimeClassName") {
+        spec.check_text("runtimeClassName", dns1123_subdomain, errors);
     }
-    let selector = spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten();
-    let selector: Vec<_> = selector.map(|(name, value)| (&**name, value.as_str().unwrap_or_default())).collect();
-    validate_labels(selector, &path.child("nodeSelector"), errors);
-    check_names(spec, &NAMES_FIRST, path, errors);
-    if let Some(seconds) = spec.get("activeDeadlineSeconds").and_then(Value::as_i64)
-        && !(1..=MOST_SECONDS).contains(&seconds)
-    {
-        let why = format!("must be between 1 and {MOST_SECONDS}, inclusive");
-        errors.push(FieldError::invalid(path.child("activeDeadlineSeconds"), seconds, why));
+    if spec.has("preemptionPolicy") {
+        spec.check_known_required("preemptionPolicy", &PREEMPTION_POLICIES, errors);
     }
-    check_names(spec, &NAMES_LAST, path, errors);
-    if !super::items(spec, "ephemeralContainers").is_empty() {
-        let why = "ephemeral containers not allowed in pod template";
-        errors.push(FieldError::forbidden(path.child("ephemeralContainers"), why));
-    }
+    resources::check_overhead(spec, errors);
+    windows::check_system(spec, errors);
+    environment::check_files(spec, errors);
 }
 
-fn check_names(spec: &Value, names: &[Named], path: &FieldPath, errors: &mut FieldErrors) {
-    for (field, rule) in names {
-        let name = text_of(spec, field);
-        if !name.is_empty() {
-            invalid(&path.child(field), name, rule(name), errors);
+/// What must be said of a pod before it is ready, and what must no longer be before it runs.
+fn check_gates(spec: &Part<'_>, errors: &mut FieldErrors) {
+    spec.parts("readinessGates").for_each(|gate| gate.check_text("conditionType", qualified_name, errors));
+    let mut names = BTreeSet::new();
+    for gate in spec.parts("schedulingGates") {
+        let name = gate.text("name");
+        note(gate.path(), name, qualified_name(name), errors);
+        if !names.insert(name) {
+            errors.push(FieldError::duplicate(gate.path().clone(), name));
         }
     }
-}
-
-/// Notes what is wrong with the names of volumes. Returns those that can be mounted.
-fn check_volumes<'s>(spec: &'s Value, path: &FieldPath, errors: &mut FieldErrors) -> Vec<&'s str> {
-    let mut names = Vec::new();
-    for (index, volume) in super::items(spec, "volumes").iter().enumerate() {
-        let (path, name) = (path.index(index).child("name"), text_of(volume, "name"));
-        let wrong = errors.as_slice().len();
-        match name {
-            "" => errors.push(FieldError::required(path.clone(), "")),
-            name => invalid(&path, name, dns1123_label(name), errors),
-        }
-        if names.contains(&name) {
-            errors.push(FieldError::duplicate(path, name));
-        }
-        if errors.as_slice().len() == wrong {
-            names.push(name);
-        }
-    }
-    names
 }

@@ -54,6 +54,11 @@ pub(super) fn names(kind: &Kind) -> Vec<String> {
     names
 }
 
+/// Whether a resource that a quota limits can be one of these names.
+pub(super) fn is_name_of_kind(name: &str) -> bool {
+    name.starts_with("count/") || SHORT_NAMES.contains(&name)
+}
+
 /// Whether it is known that there are no objects of what a quota limits, though no kind has that name.
 pub(super) fn is_never_there(name: &str) -> bool {
     let is_of_pod = name.starts_with("requests.") && name.contains('/');

@@ -3,23 +3,21 @@
 //! As long as there are quotas, one task follows all that is made and removed, notes in which namespaces, and a moment later
 //! looks at the quotas of those. Where there are none it waits for the first.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::cache::{Delivery, ObjectEvent, Snapshot};
 use bailiwick_storage::{At, Key, Prefix, Store, Txn};
-use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::at;
-use super::counted::{self, Limits, amount};
+use super::counts::Counts;
 use super::enforce::{bad_key, quotas_of};
 use super::ledger::Rows;
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::error::{Error, Result};
-use crate::kind::Kind;
 use crate::read::failed;
 use crate::registry::Registry;
 use crate::served_kind::ServedKind;
@@ -129,24 +127,23 @@ impl Follower<'_> {
             return Ok(());
         }
         let state = self.state(At::Latest).await?;
-        let kinds = counted_kinds(self.registry);
+        let counts = Counts::of(self.registry, &state);
         for namespace in changed {
             for quota in quotas_of(&state, self.quotas, &namespace)? {
-                self.tell_one(&state, &kinds, &quota).await?;
+                self.tell_one(&counts, &quota).await?;
             }
         }
         Ok(())
     }
 
-    async fn tell_one(&self, state: &Snapshot, kinds: &HashMap<String, Arc<Kind>>, quota: &Object) -> Result<()> {
-        let status = |quota: &Object| status(state, kinds, quota);
-        if at(quota, "status") == Some(&status(quota)) {
+    async fn tell_one(&self, counts: &Counts<'_>, quota: &Object) -> Result<()> {
+        if at(quota, "status") == Some(&counts.status(quota)) {
             return Ok(());
         }
         let options = WriteOptions::default();
         let change = |found: &Object| {
             let mut object = found.clone();
-            object.fields_mut().insert("status".to_owned(), status(found));
+            object.fields_mut().insert("status".to_owned(), counts.status(found));
             self.quotas.accept(object, &options)
         };
         let user = User { name: "system:apiserver".to_owned(), ..User::default() };
@@ -175,30 +172,6 @@ impl Follower<'_> {
         }
         Ok(())
     }
-}
-
-/// The kinds that quotas can count, by all their names.
-fn counted_kinds(registry: &Registry) -> HashMap<String, Arc<Kind>> {
-    let names =
-        |kind: &Arc<Kind>| counted::names(kind).into_iter().map(|name| (name, kind.clone())).collect::<Vec<_>>();
-    registry.kinds().kinds().iter().flat_map(names).collect()
-}
-
-/// What the status of a quota is to say.
-fn status(state: &Snapshot, kinds: &HashMap<String, Arc<Kind>>, quota: &Object) -> Value {
-    let limits = Limits::of(quota);
-    let (namespace, counts) = (quota.metadata().namespace(), limits.count_objects());
-    let used = |name: &str| match kinds.get(name) {
-        Some(kind) if counts => Some(kind.keys().namespace(namespace).map_or(0, |range| state.count(&range, None))),
-        Some(_) => Some(0),
-        None => counted::is_never_there(name).then_some(0),
-    };
-    let used = limits.hard().filter_map(|(name, _)| Some((name.to_owned(), amount(used(name)?).to_json())));
-    let used: Map<String, Value> = used.collect();
-    let hard = limits.hard().map(|(name, hard)| (name.to_owned(), hard.to_json()));
-    let hard: Map<String, Value> = hard.collect();
-    let parts = [("hard", hard), ("used", used)].into_iter().filter(|(_, amounts)| !amounts.is_empty());
-    Value::Object(parts.map(|(name, amounts)| (name.to_owned(), Value::Object(amounts))).collect())
 }
 
 fn place(event: &ObjectEvent) -> Option<&Key> {

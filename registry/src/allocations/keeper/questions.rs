@@ -1,0 +1,129 @@
+//! What another server is asked about projects, a few at a time and beside all else: it may take its time, or fail.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bailiwick_api::quota::Reservation;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::super::source::{Project, ProjectQuotas};
+use super::sweep::Ticket;
+use crate::error::{Error, Result};
+
+/// How many are asked at once.
+const MAX_ASKED: usize = 16;
+/// How long an answer may take.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Questions and their answers.
+#[derive(Default)]
+pub(super) struct Questions {
+    /// What is to be asked yet.
+    waiting: VecDeque<Question>,
+    asked: JoinSet<Answer>,
+    /// The places in the sweep of the projects that are asked about, and not answered yet.
+    open: BTreeMap<String, Ticket>,
+    answers: Vec<Answer>,
+}
+
+/// What is to be found out about a project.
+pub(super) struct Question {
+    pub(super) namespace: String,
+    /// What is known of it.
+    pub(super) known: Project,
+    /// Whether its labels are to be asked for: before an account is given up, as watches tell of namespaces and of
+    /// ResourceQuotas in no order.
+    pub(super) needs_labels: bool,
+    /// Reservations that are over, unless their writes are found to have happened.
+    pub(super) over: Vec<Reservation>,
+    pub(super) ticket: Ticket,
+}
+
+/// What was found out.
+pub(super) struct Answer {
+    pub(super) namespace: String,
+    pub(super) over: Vec<Reservation>,
+    pub(super) ticket: Ticket,
+    pub(super) project: Result<Project>,
+}
+
+// === impl Questions ===
+
+impl Questions {
+    /// Whether there is no answer yet about a project.
+    pub(super) fn is_open(&self, namespace: &str) -> bool {
+        self.open.contains_key(namespace)
+    }
+
+    /// The projects that are asked about, and their places in the sweep.
+    pub(super) fn open(&self) -> impl Iterator<Item = (&String, Ticket)> {
+        self.open.iter().map(|(namespace, ticket)| (namespace, *ticket))
+    }
+
+    pub(super) fn ask(&mut self, elsewhere: &Arc<dyn ProjectQuotas>, question: Question) {
+        self.open.insert(question.namespace.clone(), question.ticket);
+        self.waiting.push_back(question);
+        self.go_on(elsewhere);
+    }
+
+    /// Asks what is to be asked yet, as far as that can be.
+    pub(super) fn go_on(&mut self, elsewhere: &Arc<dyn ProjectQuotas>) {
+        while self.asked.len() < MAX_ASKED
+            && let Some(question) = self.waiting.pop_front()
+        {
+            self.asked.spawn(question.put(elsewhere.clone()));
+        }
+    }
+
+    /// The next answer; never if nothing is asked. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> Answer {
+        loop {
+            match self.asked.join_next().await {
+                Some(Ok(answer)) => return answer,
+                // One that has panicked: its project stays open, and all of them begin anew with the keeper.
+                Some(Err(_)) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    pub(super) fn keep(&mut self, answer: Answer) {
+        self.answers.push(answer);
+    }
+
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// The answers there are.
+    pub(super) fn take(&mut self) -> Vec<Answer> {
+        let answers = std::mem::take(&mut self.answers);
+        for answer in &answers {
+            self.open.remove(&answer.namespace);
+        }
+        answers
+    }
+}
+
+// === impl Question ===
+
+impl Question {
+    async fn put(self, elsewhere: Arc<dyn ProjectQuotas>) -> Answer {
+        let Self { namespace, known, needs_labels, over, ticket } = self;
+        let asking = async {
+            let mut project = known;
+            if !over.is_empty() {
+                project.quotas = elsewhere.look(&namespace).await?;
+            }
+            if needs_labels {
+                project.labels = elsewhere.labels_now(&namespace).await?;
+            }
+            Ok(project)
+        };
+        let late = |_| Error::Failed { what: "a question about a project", why: format!("no answer in {MAX_TIME:?}") };
+        let project = timeout(MAX_TIME, asking).await.map_err(late).flatten();
+        Answer { namespace, over, ticket, project }
+    }
+}

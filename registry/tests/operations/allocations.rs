@@ -1,0 +1,263 @@
+//! Quota allocations and writers who take their time: whatever happens between a decision and its write, there is never more
+//! than was allotted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_registry::kinds::{self, QuotaEnforcement};
+use bailiwick_registry::{
+    Admission, Allocations, Attributes, AuthorizationError, Authorizer, Clock, Ctx, Decision, DeleteOptions, Error,
+    Part, Proposal, QuotaChange, Registry, Result, ServedKind, SystemClock, Tracking, Update, User, WriteOptions,
+};
+use bailiwick_storage::Txn;
+use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
+use bailiwick_storage::testing::SimDisk;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::support::{accept, now, object};
+
+mod elsewhere;
+
+/// How long something that must happen may take.
+const SOON: Duration = Duration::from_secs(30);
+
+/// Two projects, `a` and `b`, that may have ten CPUs and five config maps together. Nobody tells what is used.
+struct Estate {
+    registry: Arc<Registry>,
+    allocations: Arc<Allocations>,
+    user: User,
+    sleepers: mpsc::Receiver<()>,
+    waking: Arc<Semaphore>,
+}
+
+/// Puts to sleep whoever has been allowed to write a quota with the label `sleeps`, until they are woken.
+struct Sleep {
+    sleepers: mpsc::Sender<()>,
+    waking: Arc<Semaphore>,
+}
+
+struct Anyone;
+
+#[async_trait]
+impl Authorizer for Anyone {
+    async fn authorize(&self, _: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
+        Ok(Decision::Allow(String::new()))
+    }
+}
+
+#[async_trait]
+impl Admission for Sleep {
+    async fn admit(&self, _: &Ctx<'_>, _: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let sleeps = proposal.new.is_some_and(|new| new.as_value().pointer("/metadata/labels/sleeps").is_some());
+        if sleeps {
+            self.sleepers.send(()).await.unwrap();
+            self.waking.acquire().await.unwrap().forget();
+        }
+        Ok(txn)
+    }
+}
+
+// === impl Estate ===
+
+impl Estate {
+    async fn open() -> Self {
+        let store = Embedded::open(EmbeddedOptions::new(Arc::new(SimDisk::default()))).await.unwrap();
+        let kinds = kinds::host().unwrap().into_iter().chain(kinds::all().unwrap()).collect();
+        let registry = Registry::start(Arc::new(store), kinds, Default::default()).await.unwrap();
+        let allocations = Allocations::new(Arc::new(Anyone), None);
+        let (sleepers_tx, sleepers) = mpsc::channel(8);
+        let waking = Arc::new(Semaphore::new(0));
+        let registry =
+            registry.with_admission(QuotaEnforcement::new().unwrap()).with_allocations(&allocations).unwrap();
+        let registry = Arc::new(registry.with_admission(Sleep { sleepers: sleepers_tx, waking: waking.clone() }));
+        allocations.open(&registry).unwrap();
+        registry.spawn(allocations.clone().keep(registry.clone()));
+        let user = User { name: "tester".to_owned(), ..User::default() };
+        let estate = Self { registry, allocations, user, sleepers, waking };
+        let hard = json!({ "cpu": "10", "configmaps": "5" });
+        let spec = json!({ "selector": { "matchLabels": { "owner": "alice" } }, "allocation": { "hard": hard } });
+        let allocation = json!({ "metadata": { "name": "alice" }, "spec": spec });
+        estate.make("quota.bailiwick.dev", "resourcequotaallocations", allocation).await.unwrap();
+        for name in ["a", "b"] {
+            let project = json!({ "metadata": { "name": name, "labels": { "owner": "alice" } } });
+            estate.make("", "namespaces", project).await.unwrap();
+        }
+        estate
+    }
+
+    fn kind(&self, group: &'static str, plural: &str) -> Arc<ServedKind> {
+        let version = if group.is_empty() { "v1" } else { "v1alpha1" };
+        self.registry.find(&GroupVersion::new(group, version), plural).unwrap()
+    }
+
+    fn ctx(&self) -> Ctx<'_> {
+        Ctx { user: &self.user, now: now(), annotations: None }
+    }
+
+    async fn make(&self, group: &'static str, plural: &str, body: Value) -> Result<()> {
+        let (kind, options) = (self.kind(group, plural), WriteOptions::default());
+        self.registry.create(&self.ctx(), &kind, accept(&kind, object(body), &options)?, &options).await.map(drop)
+    }
+
+    async fn quota(&self, namespace: &str, name: &str, hard: Value) -> Result<()> {
+        self.make("", "resourcequotas", quota(namespace, name, hard, json!({}))).await
+    }
+
+    /// Changes what a quota in `a` allows.
+    async fn set(&self, name: &str, hard: Value) -> Result<()> {
+        let kind = self.kind("", "resourcequotas");
+        let change = |found: &Object| {
+            let mut object = found.clone();
+            object.fields_mut().insert("spec".to_owned(), json!({ "hard": hard }));
+            kind.accept(object, &WriteOptions::default())
+        };
+        let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
+        self.registry.update(&self.ctx(), &kind, "a", name, update).await.map(drop)
+    }
+
+    async fn remove(&self, plural: &str, name: &str) {
+        let kind = self.kind("", plural);
+        self.registry.delete(&self.ctx(), &kind, "a", name, &DeleteOptions::default()).await.unwrap();
+    }
+
+    async fn config_map(&self, name: &str) -> Result<()> {
+        self.make("", "configmaps", json!({ "metadata": { "namespace": "a", "name": name } })).await
+    }
+
+    /// Waits until `b` can have this, which it then has.
+    async fn b_gets(&self, hard: Value) {
+        let gets = async {
+            while self.quota("b", "default", hard.clone()).await.is_err() {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(SOON, gets).await.expect("what nobody has can be given away");
+    }
+}
+
+fn quota(namespace: &str, name: &str, hard: Value, labels: Value) -> Value {
+    json!({ "metadata": { "namespace": namespace, "name": name, "labels": labels }, "spec": { "hard": hard } })
+}
+
+fn is_refused<T>(result: &Result<T>) -> bool {
+    matches!(result, Err(Error::Forbidden { .. }))
+}
+
+/// who sleeps between the decision and the write until what was reserved has been given to others, does not write.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_who_sleeps_loses_what_was_reserved() {
+    let mut estate = Estate::open().await;
+    let sleepy = quota("a", "default", json!({ "cpu": "6" }), json!({ "sleeps": "" }));
+    let (registry, kind) = (estate.registry.clone(), estate.kind("", "resourcequotas"));
+    let writer = tokio::spawn(async move {
+        let (user, options) = (User::default(), WriteOptions::default());
+        let ctx = Ctx { user: &user, now: now(), annotations: None };
+        registry.create(&ctx, &kind, accept(&kind, object(sleepy), &options)?, &options).await.map(drop)
+    });
+    timeout(SOON, estate.sleepers.recv()).await.unwrap().unwrap();
+    assert!(is_refused(&estate.quota("b", "default", json!({ "cpu": "5" })).await), "it is reserved");
+    estate.b_gets(json!({ "cpu": "5" })).await;
+    assert_eq!(estate.allocations.metrics().released(), 1);
+    estate.waking.add_permits(10);
+    let written = timeout(SOON, writer).await.unwrap().unwrap();
+    assert!(is_refused(&written), "{written:?}");
+    estate.quota("a", "default", json!({ "cpu": "5" })).await.unwrap();
+}
+
+/// what was reserved lasts as long by whatever clock it was allowed, an hour behind or ahead.
+#[tokio::test(flavor = "multi_thread")]
+async fn clocks_that_differ_neither_end_nor_keep_what_was_reserved() {
+    for hours in [-1, 1] {
+        let estate = Estate::open().await;
+        let at = Ctx { now: SystemClock.now(), ..estate.ctx() }.seconds() + hours * 3_600;
+        let new = quota("a", "default", json!({ "cpu": "6" }), json!({}));
+        let asked = QuotaChange { user: &estate.user, namespace: "a", old: None, new: &new, at, is_trial: false };
+        let began = Instant::now();
+        assert!(estate.allocations.judge(&asked).await.unwrap().is_none());
+        sleep(Duration::from_millis(500)).await;
+        let refused = estate.quota("b", "default", json!({ "cpu": "5" })).await;
+        assert!(is_refused(&refused) || began.elapsed() > Duration::from_secs(3), "{hours} h: it is reserved");
+        estate.b_gets(json!({ "cpu": "5" })).await;
+        assert_eq!(estate.allocations.metrics().released(), 1);
+    }
+}
+
+/// what a quota becomes is reserved also if another one of the project has as much: that may be gone before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quota_does_not_rise_in_the_shadow_of_another() {
+    let mut estate = Estate::open().await;
+    estate.quota("a", "default", json!({ "cpu": "3" })).await.unwrap();
+    estate.quota("a", "second", json!({ "cpu": "8" })).await.unwrap();
+    let (registry, kind) = (estate.registry.clone(), estate.kind("", "resourcequotas"));
+    let writer = tokio::spawn(async move {
+        let user = User::default();
+        let ctx = Ctx { user: &user, now: now(), annotations: None };
+        let change = |found: &Object| {
+            let mut object = found.clone();
+            object.metadata_mut().insert("labels".to_owned(), json!({ "sleeps": "" }));
+            object.fields_mut().insert("spec".to_owned(), json!({ "hard": { "cpu": "7" } }));
+            kind.accept(object, &WriteOptions::default())
+        };
+        let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
+        registry.update(&ctx, &kind, "a", "default", update).await.map(drop)
+    });
+    timeout(SOON, estate.sleepers.recv()).await.unwrap().unwrap();
+    estate.remove("resourcequotas", "second").await;
+    estate.b_gets(json!({ "cpu": "3" })).await;
+    assert!(is_refused(&estate.quota("b", "more", json!({ "cpu": "4" })).await), "it is reserved");
+    estate.waking.add_permits(10);
+    timeout(SOON, writer).await.unwrap().unwrap().unwrap();
+    assert!(is_refused(&estate.quota("b", "more", json!({ "cpu": "4" })).await));
+}
+
+/// R-29, QUOTA-14: what was held by a quota that is gone is not held for one that is to be made in its place: it may be given
+/// away before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quota_is_not_made_in_the_shadow_of_one_that_is_gone() {
+    let mut estate = Estate::open().await;
+    estate.quota("a", "default", json!({ "cpu": "6" })).await.unwrap();
+    for _ in 0..10 {
+        estate.remove("resourcequotas", "default").await;
+        let again = quota("a", "default", json!({ "cpu": "6" }), json!({ "sleeps": "" }));
+        let (registry, kind) = (estate.registry.clone(), estate.kind("", "resourcequotas"));
+        let writer = tokio::spawn(async move {
+            let (user, options) = (User::default(), WriteOptions::default());
+            let ctx = Ctx { user: &user, now: now(), annotations: None };
+            registry.create(&ctx, &kind, accept(&kind, object(again), &options)?, &options).await.map(drop)
+        });
+        timeout(SOON, estate.sleepers.recv()).await.unwrap().unwrap();
+        sleep(Duration::from_millis(100)).await;
+        let taken = estate.quota("b", "default", json!({ "cpu": "5" })).await;
+        assert!(is_refused(&taken), "it is reserved: {taken:?}");
+        estate.waking.add_permits(1);
+        timeout(SOON, writer).await.unwrap().unwrap().unwrap();
+    }
+}
+
+/// R-29, B-QUOTA-1: shrinking a quota frees nothing that is in use, also if nobody has told yet what is.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_in_use_counts_before_it_is_told() {
+    let estate = Estate::open().await;
+    estate.quota("a", "default", json!({ "configmaps": "4" })).await.unwrap();
+    for name in ["x", "y", "z"] {
+        estate.config_map(name).await.unwrap();
+    }
+    estate.set("default", json!({ "configmaps": "1" })).await.unwrap();
+    assert!(is_refused(&estate.config_map("more").await));
+    estate.b_gets(json!({ "configmaps": "2" })).await;
+    assert!(is_refused(&estate.quota("b", "more", json!({ "configmaps": "3" })).await), "three are still there");
+    // Changing it again frees nothing either.
+    estate.set("default", json!({ "configmaps": "0" })).await.unwrap();
+    assert!(is_refused(&estate.quota("b", "more", json!({ "configmaps": "3" })).await));
+    estate.remove("configmaps", "x").await;
+    let frees = async {
+        while estate.quota("b", "more", json!({ "configmaps": "3" })).await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, frees).await.expect("what is gone is free, though nobody told that it was there");
+}
