@@ -13,6 +13,8 @@ use kube::api::PostParams;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Api, Client};
 
+use crate::shortened::shortened;
+
 /// How long the text of an event may be.
 const MAX_NOTE: usize = 1_024;
 
@@ -35,17 +37,18 @@ impl Announcer {
 
     /// Tells that something went wrong while doing this.
     pub(crate) async fn warn(&self, about: &ObjectReference, action: &str, reason: &str, note: &str) {
-        self.publish(EventType::Warning, about, action, reason, note).await;
+        self.publish(about, event(EventType::Warning, action, reason, note)).await;
     }
 
     /// Tells what has been done.
     pub(crate) async fn tell(&self, about: &ObjectReference, action: &str, reason: &str, note: &str) {
-        self.publish(EventType::Normal, about, action, reason, note).await;
+        self.publish(about, event(EventType::Normal, action, reason, note)).await;
     }
 
-    async fn publish(&self, type_: EventType, about: &ObjectReference, action: &str, reason: &str, note: &str) {
-        let (reason, action, note) = (reason.to_owned(), action.to_owned(), Some(shortened(note)));
-        let event = Event { type_, reason, note, action, secondary: None };
+    /// Tells something. Events that differ in nothing but their notes are taken for one that has happened again: what is not the
+    /// same names another object beside.
+    pub(crate) async fn publish(&self, about: &ObjectReference, event: Event) {
+        let event = Event { note: event.note.as_deref().map(|note| shortened(note, MAX_NOTE)), ..event };
         let published = match about.name.as_deref() {
             Some(name) if !can_name_events(name) => self.publish_hashed(event, about, name).await,
             _ => self.recorder.publish(&event, about).await,
@@ -73,6 +76,7 @@ impl Announcer {
             note: event.note,
             reason: Some(event.reason),
             regarding: Some(about.clone()),
+            related: event.secondary,
             reporting_controller: Some(self.controller.clone()),
             reporting_instance: Some(self.controller.clone()),
             type_: Some(type_.to_owned()),
@@ -85,11 +89,11 @@ impl Announcer {
     }
 }
 
+fn event(type_: EventType, action: &str, reason: &str, note: &str) -> Event {
+    Event { type_, reason: reason.to_owned(), note: Some(note.to_owned()), action: action.to_owned(), secondary: None }
+}
+
 /// Whether an event can be called like this.
 fn can_name_events(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
-}
-
-fn shortened(text: &str) -> String {
-    text.get(..text.floor_char_boundary(MAX_NOTE)).unwrap_or_default().to_owned()
 }

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bailiwick_api::{Bundle, ReadinessRule};
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -25,11 +25,13 @@ use crate::place::Place;
 use crate::queue::Queue;
 
 mod clean_up;
+mod critical_path;
 mod hands;
 mod host_kinds;
 mod look;
 mod observed;
 mod outcome;
+mod outputs;
 mod pass;
 mod readiness;
 mod resource;
@@ -46,12 +48,14 @@ use observed::Memory;
 use types::Types;
 use watches::Watches;
 
-const WORKERS: usize = 16;
+const WORKERS: usize = 32;
 /// What is followed: Bundles, rules, definitions and accounts.
 const FOLLOWED: usize = 4;
 /// Whom the fields belong to that are set here.
 const FIELD_MANAGER: &str = "bailiwick-bundle-controller";
 const PURPOSE: &str = "Bundles";
+/// After which time is looked at what nobody tells of.
+const FROM_TIME_TO_TIME: Duration = Duration::from_secs(15);
 
 /// Carries out Bundles.
 pub struct BundleController {
@@ -98,7 +102,7 @@ impl BundleController {
     pub async fn run(self) {
         let Self { clients, now } = self;
         let (own, host) = (clients.own.clone(), clients.host.clone());
-        let queue = Queue::new("bundle-controller");
+        let queue = Queue::fair("bundle-controller", Place::namespace);
         let shared = Arc::new(Shared {
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
             kinds: HostKinds::new(host.clone()),

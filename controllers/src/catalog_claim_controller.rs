@@ -14,7 +14,6 @@ mod copies;
 mod drift;
 mod due;
 mod index;
-mod managers;
 mod orphans;
 mod problem;
 mod resync;
@@ -33,20 +32,21 @@ use kube::api::PartialObjectMeta;
 use self::copies::Copies;
 use self::drift::Drift;
 use self::due::{Due, Obstacle};
-use self::index::{Index, State};
+use self::index::{Index, NamespaceState, State};
 use self::orphans::NotLetGo;
-use self::rights::Rights;
 use self::sources::Sources;
 use self::status::Reporter;
 use crate::announce::Announcer;
 use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
+use crate::host_kinds::HostKinds;
 use crate::place::Place;
 use crate::queue::Queue;
+use crate::rights::Rights;
 use crate::status::StatusError;
 
-const WORKERS: usize = 16;
+const WORKERS: usize = 32;
 /// How many kinds are seen before anything is done.
 const KINDS: usize = 5;
 /// Whom the fields belong to that are set here, but for those of copies.
@@ -63,6 +63,7 @@ pub struct CatalogClaimController {
 /// What the parts of the controller share.
 struct Shared {
     clients: Clients,
+    kinds: Arc<HostKinds>,
     now: fn() -> SystemTime,
     announcer: Announcer,
     rights: Rights,
@@ -99,30 +100,40 @@ impl CatalogClaimController {
     pub async fn run(self) {
         let Self { clients, now } = self;
         let Clients { own, host, act_as } = clients.clone();
-        let queue = Queue::new("catalog-claim-controller");
+        let (queue, kinds) =
+            (Queue::fair("catalog-claim-controller", Place::namespace), Arc::new(HostKinds::new(host.clone())));
         let shared = Arc::new(Shared {
             announcer: Announcer::new(host.clone(), FIELD_MANAGER),
-            rights: Rights::new(host.clone()),
-            sources: Sources::new(act_as.clone(), host.clone()),
-            copies: Copies::new(act_as.clone(), host.clone()),
+            rights: Rights::new(host.clone(), rights::REMEMBERED),
+            sources: Sources::new(act_as.clone(), kinds.clone()),
+            copies: Copies::new(act_as.clone(), kinds.clone()),
             drift: Drift::new(act_as, queue.clone()),
             clients,
+            kinds,
             now,
             index: Mutex::default(),
             queue,
             first_look: FirstLook::at(KINDS),
         });
         let claims = |changes: Changes<ResourceCatalogClaim>| {
-            let touched = changes.objects.into_iter().flat_map(|(place, claim)| shared.index().set_claim(place, claim));
-            shared.queue.extend(touched.collect::<Vec<_>>());
+            for (place, claim) in changes.objects {
+                let mut index = shared.index();
+                let (touched, left) = index.set_claim(place, claim);
+                left.iter().for_each(|entry| shared.sources.forget(entry));
+                drop(index);
+                shared.queue.extend(touched);
+            }
             shared.first_look.saw(changes.is_complete);
         };
         let entries = |changes: Changes<ResourceCatalogEntry>| {
             for (place, entry) in changes.objects {
+                let mut index = shared.index();
                 if entry.is_none() {
                     shared.sources.forget(&place);
                 }
-                shared.queue.extend(shared.index().set_entry(place, entry));
+                let touched = index.set_entry(place, entry);
+                drop(index);
+                shared.queue.extend(touched);
             }
             shared.first_look.saw(changes.is_complete);
         };
@@ -141,8 +152,11 @@ impl CatalogClaimController {
         };
         let namespaces = |changes: Changes<PartialObjectMeta<Namespace>>| {
             for (place, namespace) in changes.objects {
-                let labels = namespace.map(|namespace| namespace.metadata.labels.unwrap_or_default());
-                shared.queue.extend(shared.index().set_namespace(place.name, labels));
+                let namespace = namespace.map(|namespace| NamespaceState {
+                    labels: namespace.metadata.labels.unwrap_or_default(),
+                    is_going: namespace.metadata.deletion_timestamp.is_some(),
+                });
+                shared.queue.extend(shared.index().set_namespace(place.name, namespace));
             }
             shared.first_look.saw(changes.is_complete);
         };
@@ -181,11 +195,12 @@ impl Shared {
         let state = self.index().state(place);
         let Some(state) = state else {
             self.drift.forget(place);
+            self.copies.forget(place);
             return Ok(());
         };
         if state.claim.metadata.deletion_timestamp.is_some() {
             self.drift.forget(place);
-            let released = orphans::let_go(&self.clients, &state).await;
+            let released = orphans::let_go(&self.clients, &self.kinds, &state).await;
             if let Err(why) = &released {
                 self.reporter(&state).stays(why).await?;
             }
@@ -218,7 +233,7 @@ impl Shared {
             Ok((_, false)) => return Ok(Ok(None)),
             Err(obstacle) => return Ok(Err(obstacle)),
         };
-        let lost = self.rights.lost(&state.claim, &account).await;
+        let lost = rights::lost(&self.rights, &state.claim, &account).await;
         Ok(match lost.map_err(|error| WorkError::Rights(Box::new(error)))? {
             Some(obstacle) => Err(obstacle),
             None => Ok(Some(account)),
@@ -240,19 +255,31 @@ impl Shared {
         account: &ServiceAccountRef,
         due: Due,
     ) -> Result<(), WorkError> {
-        let claim = &state.claim;
-        if claim.spec.keep_synchronized {
-            self.follow_sources(entry, state.publishing_account.as_deref());
+        if state.claim.spec.keep_synchronized {
+            // They may just have been let go of: who follows, and what is followed, change together.
+            let index = self.index();
+            if index.is_followed(&Place::of(entry)) {
+                self.sources.follow(entry, state.publishing_account.as_deref());
+            }
         }
         let items = self.sources.content(entry, state.publishing_account.as_deref()).await;
-        let realized = self.copies.realize(claim, account, &items, due).await;
+        let unannounced = copies::unannounced(&state.claim, &items);
+        let claim = match unannounced.is_empty() {
+            true => state.claim.clone(),
+            false => match self.reporter(state).about_to_make(unannounced).await? {
+                Some(claim) => Arc::new(claim),
+                None => return Ok(()),
+            },
+        };
+        let realized = self.copies.realize(&claim, account, &items, due).await;
         if claim.spec.keep_synchronized {
             self.drift.follow(place, account, &realized.created);
         } else {
             self.drift.forget(place);
         }
         let is_complete = realized.errors.is_empty();
-        self.reporter(state).realized(entry, realized, due).await?;
+        let reporter = Reporter { claim: &claim, ..self.reporter(state) };
+        reporter.realized(entry, realized).await?;
         if is_complete { Ok(()) } else { Err(WorkError::Incomplete(place.clone())) }
     }
 }

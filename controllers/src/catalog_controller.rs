@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use bailiwick_api::{ResourceCatalog, ResourceCatalogEntry};
+use bailiwick_api::{Group, OrgGroup, OrgRoleBinding, Organization, ResourceCatalog, ResourceCatalogEntry};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::Api;
@@ -30,9 +30,10 @@ use crate::place::Place;
 use crate::queue::Queue;
 use crate::status::StatusError;
 
-const WORKERS: usize = 4;
-/// How many kinds are seen before anything is done.
-const KINDS: usize = 3;
+const WORKERS: usize = 8;
+/// How many kinds are seen before anything is done: catalogs, entries and namespaces, and all that gives rights. Whatever changes
+/// of it later is noticed then, so that no answer about a right is older than what is known of rights.
+const KINDS: usize = 3 + 8;
 /// Whom the fields belong to that are set here.
 const FIELD_MANAGER: &str = "bailiwick-catalog-controller";
 /// What all of this is for, in the log.
@@ -89,7 +90,7 @@ impl CatalogController {
             accept,
             now,
             index: Mutex::default(),
-            queue: Queue::new("catalog-controller"),
+            queue: Queue::fair("catalog-controller", Work::namespace),
             rights: Rights::default(),
             first_look: FirstLook::at(KINDS),
         });
@@ -120,7 +121,13 @@ impl CatalogController {
                 async |shared: Arc<Shared>, work: Work| { shared.look_at(&work).await }
             ),
             follow(Api::<ResourceCatalog>::all(own.clone()), everything(), "resourcecatalogs", PURPOSE, catalogs),
-            follow(Api::<ResourceCatalogEntry>::all(own), everything(), "resourcecatalogentries", PURPOSE, entries),
+            follow(
+                Api::<ResourceCatalogEntry>::all(own.clone()),
+                everything(),
+                "resourcecatalogentries",
+                PURPOSE,
+                entries
+            ),
             follow(
                 Api::<PartialObjectMeta<Namespace>>::all(host.clone()),
                 everything(),
@@ -132,6 +139,10 @@ impl CatalogController {
             shared.follow_rights::<RoleBinding>(host.clone(), "rolebindings"),
             shared.follow_rights::<ClusterRole>(host.clone(), "clusterroles"),
             shared.follow_rights::<ClusterRoleBinding>(host, "clusterrolebindings"),
+            shared.follow_rights::<Group>(own.clone(), "groups"),
+            shared.follow_rights::<Organization>(own.clone(), "organizations"),
+            shared.follow_rights::<OrgGroup>(own.clone(), "orggroups"),
+            shared.follow_rights::<OrgRoleBinding>(own, "orgrolebindings"),
             shared.look_again(),
         );
     }

@@ -17,15 +17,18 @@ mod claim_status;
 mod class;
 mod definition;
 mod followers;
+mod former;
+mod hold;
 mod index;
 mod objects;
+mod orphan;
 mod provision;
 mod release;
 mod schedule;
 mod secret;
+mod secret_followers;
 mod translate;
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -72,8 +75,6 @@ struct Shared {
     index: Mutex<Index>,
     followers: Mutex<Followers>,
     queue: Queue<Work>,
-    /// Definitions whose claims will be counted again.
-    counted_soon: Mutex<HashSet<String>>,
     first_look: FirstLook,
 }
 
@@ -83,6 +84,7 @@ enum Work {
     Definition(String),
     Claim(Key),
     Class(Key),
+    Resource(Key),
 }
 
 /// Why something is tried again.
@@ -97,6 +99,18 @@ enum WorkError {
     /// It is told in a status, and something may be done about it.
     #[error("{0}")]
     Told(String),
+}
+
+// === impl Work ===
+
+impl Work {
+    /// Whose it is: what is of the cluster, is nobody's.
+    fn namespace(&self) -> &str {
+        match self {
+            Self::Definition(_) => "",
+            Self::Claim(key) | Self::Class(key) | Self::Resource(key) => &key.place.namespace,
+        }
+    }
 }
 
 // === impl ClaimController ===
@@ -121,8 +135,7 @@ impl ClaimController {
             now,
             index: Mutex::default(),
             followers: Mutex::default(),
-            queue: Queue::new("claim-controller"),
-            counted_soon: Mutex::default(),
+            queue: Queue::fair("claim-controller", Work::namespace),
             first_look: FirstLook::at(3),
         });
         // Ends with this future.
@@ -150,6 +163,7 @@ impl ClaimController {
                 }
             ),
             follow(Api::all(host), everything(), "namespaces", purpose, |changes| shared.see_namespaces(changes)),
+            shared.look_where_secrets_are_not_followed(),
         );
     }
 }
@@ -175,6 +189,7 @@ impl Shared {
             Work::Definition(name) => self.look_at_definition(name).await,
             Work::Claim(key) => self.look_at_claim(key).await,
             Work::Class(key) => self.look_at_class(key).await,
+            Work::Resource(key) => self.look_at_resource(key).await,
         }
     }
 
@@ -188,8 +203,7 @@ impl Shared {
 
     fn see_kinds(&self, changes: Changes<DynamicObject>) {
         for (place, object) in changes.objects {
-            let object = object.and_then(|object| serde_json::to_value(object).ok());
-            let concerned = self.index().see_kind(&place.name, object.as_ref());
+            let concerned = self.index().see_kind(&place.name, object.as_ref().map(|definition| &definition.data));
             self.queue.extend(concerned);
         }
         self.first_look.saw(changes.is_complete);
@@ -206,10 +220,7 @@ impl Shared {
 
     /// Counts the claims of a definition again, soon: however many change meanwhile, that is done once.
     fn count_soon(&self, definition: &str) {
-        let mut soon = self.counted_soon.lock().unwrap_or_else(PoisonError::into_inner);
-        if soon.insert(definition.to_owned()) {
-            self.queue.add_after(Work::Definition(definition.to_owned()), COUNT_AGAIN);
-        }
+        self.queue.postpone(Work::Definition(definition.to_owned()), COUNT_AGAIN);
     }
 }
 

@@ -8,7 +8,7 @@
 mod custom_resource;
 mod status;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -45,9 +45,9 @@ struct Shared {
     clients: Clients,
     provisioner: ServiceAccountRef,
     now: fn() -> SystemTime,
-    /// As they were seen last. What was made for them is read when it matters: as its type, it takes a hundred times the
-    /// room of its text.
-    definitions: Mutex<BTreeMap<String, Arc<ResourceClaimDefinition>>>,
+    /// Of each definition the CustomResourceDefinition that is made of it. Both are read when they are looked at: as their
+    /// types, they take many times the room of their text.
+    definitions: Mutex<HashMap<String, String>>,
     queue: Queue<String>,
     first_look: FirstLook,
 }
@@ -105,14 +105,14 @@ impl ClaimDefinitionController {
 // === impl Shared ===
 
 impl Shared {
-    fn definitions(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ResourceClaimDefinition>>> {
+    fn definitions(&self) -> MutexGuard<'_, HashMap<String, String>> {
         self.definitions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn see_definitions(&self, changes: Changes<ResourceClaimDefinition>) {
         for (place, object) in changes.objects {
             match object {
-                Some(object) => self.definitions().insert(place.name.clone(), Arc::new(object)),
+                Some(object) => self.definitions().insert(place.name.clone(), object.spec.custom_resource_definition()),
                 None => self.definitions().remove(&place.name),
             };
             self.queue.add(place.name);
@@ -122,16 +122,18 @@ impl Shared {
 
     fn see_custom_resources(&self, changes: Changes<PartialObjectMeta<CustomResourceDefinition>>) {
         for (place, _) in changes.objects {
-            let of =
-                |definition: &&Arc<ResourceClaimDefinition>| definition.spec.custom_resource_definition() == place.name;
-            let concerned: Vec<String> = self.definitions().values().filter(of).map(|found| found.name_any()).collect();
+            let definitions = self.definitions();
+            let made_of = definitions.iter().filter(|(_, made)| **made == place.name);
+            let concerned: Vec<String> = made_of.map(|(definition, _)| definition.clone()).collect();
+            drop(definitions);
             self.queue.extend(concerned);
         }
         self.first_look.saw(changes.is_complete);
     }
 
     async fn look_at(&self, name: &str) -> Result<(), WorkError> {
-        let Some(definition) = self.definitions().get(name).cloned() else { return Ok(()) };
+        let api: Api<ResourceClaimDefinition> = Api::all(self.clients.own.clone());
+        let Some(definition) = api.get_opt(name).await? else { return Ok(()) };
         if definition.metadata.deletion_timestamp.is_some() {
             return self.let_go(&definition).await;
         }

@@ -4,13 +4,26 @@
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::pin::pin;
+use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
+use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
 use crate::place::Place;
+
+/// The pause after a watch has failed for the first time, where it is short; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How long a watch is open, in seconds, where its loss is to be noticed soon.
+const SHORT_WATCH: u32 = 5;
+
+/// Pauses that double up to a longest one.
+struct Pauses {
+    next: Duration,
+    longest: Duration,
+}
 
 /// What has changed since the last time.
 pub(crate) struct Changes<K> {
@@ -31,6 +44,32 @@ pub(crate) async fn follow<K>(
     config: watcher::Config,
     what: &str,
     purpose: &str,
+    tell: impl FnMut(Changes<K>),
+) where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    tell_of(watcher(api, config).default_backoff(), what, purpose, tell).await;
+}
+
+/// The same, by whoever must not be late: a watch that failed is tried again after this pause at the latest, and one that is
+/// broken without anyone having been told so is noticed soon.
+pub(crate) async fn follow_closely<K>(
+    api: Api<K>,
+    longest_pause: Duration,
+    what: &str,
+    purpose: &str,
+    tell: impl FnMut(Changes<K>),
+) where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let pauses = Pauses { next: FIRST_PAUSE, longest: longest_pause };
+    tell_of(watcher(api, everything().timeout(SHORT_WATCH)).backoff(pauses), what, purpose, tell).await;
+}
+
+async fn tell_of<K>(
+    events: impl Stream<Item = watcher::Result<watcher::Event<K>>>,
+    what: &str,
+    purpose: &str,
     mut tell: impl FnMut(Changes<K>),
 ) where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
@@ -38,7 +77,7 @@ pub(crate) async fn follow<K>(
     let mut known: HashSet<Place> = HashSet::new();
     let mut found: Vec<K> = Vec::new();
     let mut is_first = true;
-    let mut events = pin!(watcher(api, config).default_backoff());
+    let mut events = pin!(events);
     while let Some(event) = events.next().await {
         let mut one = |place: Place, object| tell(Changes { objects: vec![(place, object)], is_complete: false });
         match event {
@@ -65,5 +104,23 @@ pub(crate) async fn follow<K>(
                 "{what} cannot be followed for {purpose} at present; the account must be allowed to list and watch them"
             ),
         }
+    }
+}
+
+// === impl Pauses ===
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let pause = self.next.min(self.longest);
+        self.next = pause * 2;
+        Some(pause)
+    }
+}
+
+impl Backoff for Pauses {
+    fn reset(&mut self) {
+        self.next = FIRST_PAUSE;
     }
 }

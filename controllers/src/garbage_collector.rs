@@ -2,10 +2,12 @@
 //!
 //! An object that names owners stays as long as one of them is there. An owner that was deleted in the foreground waits
 //! until those it owns are gone; one that was deleted with the wish to orphan them is first taken away from them. Nothing is
-//! removed on the ground of what was seen alone: the object is read again, and the deletion names its UID and version.
+//! removed on the ground of what was seen alone: the object is read again, and the deletion names its UID and version. And nobody is
+//! let go who may own something of a kind that was not there when kinds were last asked for: these are asked for again first.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,9 +15,9 @@ use futures::StreamExt;
 use kube::api::{DynamicObject, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::{interval, timeout};
+use tokio::time::{Instant, interval, timeout, timeout_at};
 
 use crate::queue::Queue;
 use crate::served_kinds::{GroupKind, Served, ServedKinds, discover};
@@ -23,13 +25,15 @@ use crate::served_kinds::{GroupKind, Served, ServedKinds, discover};
 mod collect;
 mod graph;
 
-use collect::Collector;
+use collect::{CollectError, Collector};
 use graph::{Graph, Node, Task, Uid};
 
 /// How often it is asked which kinds there are.
 const DISCOVER_EVERY: Duration = Duration::from_secs(5);
 /// How long the first look at a kind is waited for. A kind that cannot be read must not stop the others for ever.
 const FIRST_LOOK: Duration = Duration::from_secs(30);
+/// How long it is waited for that kinds are asked for again. Who waits in vain tries again later.
+const LOOK: Duration = Duration::from_secs(10);
 /// How much is done at once.
 const WORKERS: usize = 20;
 /// They come in numbers, own nothing and end by themselves.
@@ -46,14 +50,36 @@ struct Shared {
     kinds: watch::Sender<ServedKinds>,
     graph: Mutex<Graph>,
     queue: Queue<Task>,
+    /// How often kinds were asked for, or have begun to be.
+    looks_begun: AtomicU64,
+    /// workers --kinds are to be asked for again--> who follows them
+    look_wanted: Notify,
+    /// who follows kinds --all are followed that there were--> workers
+    looks: watch::Sender<Look>,
+}
+
+/// What was followed after kinds were asked for.
+#[derive(Clone, Default)]
+struct Look {
+    /// Which time it was.
+    number: u64,
+    followed: Vec<FirstLook>,
+}
+
+/// The first look at a kind.
+#[derive(Clone)]
+struct FirstLook {
+    /// Whether all objects were seen once.
+    complete: watch::Receiver<bool>,
+    /// How long it is waited for.
+    until: Instant,
 }
 
 /// Who follows the objects of a kind.
 struct Follower {
     served: Served,
     task: tokio::task::AbortHandle,
-    /// Whether it has seen all objects once.
-    complete: watch::Receiver<bool>,
+    first_look: FirstLook,
 }
 
 // === impl GarbageCollector ===
@@ -71,6 +97,9 @@ impl GarbageCollector {
             kinds: watch::Sender::default(),
             graph: Mutex::default(),
             queue: Queue::new("garbage-collector-controller"),
+            looks_begun: AtomicU64::new(0),
+            look_wanted: Notify::new(),
+            looks: watch::Sender::default(),
         });
         // Ends with this future.
         let mut tasks = JoinSet::new();
@@ -78,14 +107,21 @@ impl GarbageCollector {
         let mut working = false;
         let mut pace = interval(DISCOVER_EVERY);
         loop {
-            pace.tick().await;
+            tokio::select! {
+                _ = pace.tick() => {}
+                () = shared.look_wanted.notified() => {}
+            }
+            let number = shared.looks_begun.fetch_add(1, Ordering::SeqCst) + 1;
             match discover(&shared.client).await {
-                Ok(kinds) => follow(&shared, &kinds, &mut followers, &mut tasks),
+                Ok(kinds) => {
+                    follow(&shared, &kinds, &mut followers, &mut tasks);
+                    shared.looks.send_replace(Look { number, followed: first_looks(&followers) });
+                }
                 Err(error) => tracing::warn!(%error, "the garbage collector cannot find out which kinds there are"),
             }
             if !working && !followers.is_empty() {
                 working = true;
-                wait_for_first_look(&followers).await;
+                wait_for_first_looks(&first_looks(&followers)).await;
                 tasks.spawn(work(shared.clone()));
             }
         }
@@ -121,7 +157,8 @@ fn follow(
         followers.entry(kind.clone()).or_insert_with(|| {
             let (complete, seen) = watch::channel(false);
             let task = tasks.spawn(follow_kind(shared.clone(), kind.clone(), served.clone(), complete));
-            Follower { served: served.clone(), task, complete: seen }
+            let first_look = FirstLook { complete: seen, until: Instant::now() + FIRST_LOOK };
+            Follower { served: served.clone(), task, first_look }
         });
     }
 }
@@ -150,16 +187,20 @@ async fn follow_kind(shared: Arc<Shared>, kind: GroupKind, served: Served, compl
     }
 }
 
+fn first_looks(followers: &BTreeMap<GroupKind, Follower>) -> Vec<FirstLook> {
+    followers.values().map(|follower| follower.first_look.clone()).collect()
+}
+
 /// Owners are only missed by those who have looked everywhere.
-async fn wait_for_first_look(followers: &BTreeMap<GroupKind, Follower>) {
-    let all = async {
-        for follower in followers.values() {
-            // A follower that has ended has nothing to say.
-            let _ = follower.complete.clone().wait_for(|complete| *complete).await;
-        }
-    };
-    if timeout(FIRST_LOOK, all).await.is_err() {
-        tracing::warn!("the garbage collector begins though it has not seen all objects");
+async fn wait_for_first_looks(first_looks: &[FirstLook]) {
+    let mut are_complete = true;
+    for FirstLook { complete, until } in first_looks {
+        let mut complete = complete.clone();
+        // A follower that has ended has nothing to say.
+        are_complete &= timeout_at(*until, complete.wait_for(|complete| *complete)).await.is_ok();
+    }
+    if !are_complete {
+        tracing::warn!("the garbage collector goes on though it has not seen all objects");
     }
 }
 
@@ -173,6 +214,17 @@ async fn work(shared: Arc<Shared>) {
 impl Shared {
     fn graph(&self) -> MutexGuard<'_, Graph> {
         self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until all objects are known of all kinds that there are when this is called. All who wait share one look.
+    async fn look_everywhere(&self) -> Result<(), CollectError> {
+        let wanted = self.looks_begun.load(Ordering::SeqCst) + 1;
+        let mut looks = self.looks.subscribe();
+        self.look_wanted.notify_one();
+        let looked = timeout(LOOK, looks.wait_for(|look| look.number >= wanted)).await;
+        let look = looked.ok().and_then(Result::ok).map(|look| look.clone()).ok_or(CollectError::KindsUnknown)?;
+        wait_for_first_looks(&look.followed).await;
+        Ok(())
     }
 
     fn observe(&self, kind: &GroupKind, object: &PartialObjectMeta<DynamicObject>) {

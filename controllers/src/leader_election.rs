@@ -8,6 +8,8 @@
 //! This saves work and disputes, no more. A replica that was paused may wake up and write once before it notices, so what
 //! is run here must be right if two do it at once.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -38,7 +40,15 @@ pub struct LeaderElection {
     name: String,
     identity: String,
     options: LeaderElectionOptions,
+    leads: Leads,
 }
+
+/// Whether a candidate does the work at present. Clones tell of the same candidate.
+#[derive(Clone, Debug, Default)]
+pub struct Leads(Arc<AtomicBool>);
+
+/// It does, until this is dropped.
+struct Leading<'l>(&'l Leads);
 
 /// A Lease as it was last seen, and since when.
 struct Seen {
@@ -69,7 +79,13 @@ impl LeaderElection {
             name: name.to_owned(),
             identity: identity.to_owned(),
             options,
+            leads: Leads::default(),
         }
+    }
+
+    /// Who tells at any time whether this candidate does the work.
+    pub fn leads(&self) -> Leads {
+        self.leads.clone()
     }
 
     /// Does the work whenever this candidate holds the Lease, until `stop`. The work is dropped when the Lease is lost.
@@ -81,11 +97,13 @@ impl LeaderElection {
                 () = self.wait_for_lease(&mut seen) => {}
             }
             tracing::info!(lease = self.name, identity = self.identity, "leads");
+            let leading = self.leads.begin();
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = self.keep_lease(&mut seen) => {}
                 () = work() => {}
             }
+            drop(leading);
             tracing::info!(lease = self.name, identity = self.identity, "leads no more");
             self.give_back().await;
         }
@@ -188,6 +206,28 @@ impl LeaderElection {
             Ok(Err(error)) => tracing::warn!(lease = self.name, %error, "the lease could not be given back"),
             Err(_elapsed) => tracing::warn!(lease = self.name, "the lease could not be given back in time"),
         }
+    }
+}
+
+// === impl Leads ===
+
+impl Leads {
+    /// Whether it does.
+    pub fn now(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn begin(&self) -> Leading<'_> {
+        self.0.store(true, Ordering::Relaxed);
+        Leading(self)
+    }
+}
+
+// === impl Leading ===
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! What is in such a namespace is asked to go, kind by kind, whatever kinds there are at that moment. What stays, because
 //! someone else holds it, is told in the namespace's conditions and watched: the namespace goes when the last of it goes.
-//! Nothing new comes meanwhile, as nothing can be made in a namespace that is to end.
+//! Nothing new comes meanwhile, as nothing can be made in a namespace that is to end. Another controller may be faster, and a
+//! namespace of the same name may be there at any time: what is removed was there while this one was seen to end.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -50,6 +51,13 @@ struct Shared {
     queue: Queue<String>,
     /// For each namespace that cannot go yet, who waits for what is left in it.
     waiting: Mutex<HashMap<String, AbortOnDropHandle<()>>>,
+}
+
+/// A namespace that is to end.
+struct Ending<'n> {
+    namespaces: Api<Namespace>,
+    name: &'n str,
+    uid: Option<String>,
 }
 
 /// Why a namespace is not empty. It is tried again.
@@ -106,7 +114,8 @@ async fn end(shared: &Shared, name: &str) -> Result<Vec<Left>, EndError> {
     if !is_ending(&namespace) {
         return Ok(Vec::new());
     }
-    let content = Content::remove(&shared.client, name).await;
+    let ending = Ending { namespaces: namespaces.clone(), name, uid: namespace.metadata.uid.clone() };
+    let content = Content::remove(&shared.client, &ending).await;
     if set_conditions(&mut namespace, &content, (shared.now)()) {
         namespace = namespaces.replace_status(name, &crate::post(), &namespace).await.map_err(failed)?;
     }
@@ -131,6 +140,16 @@ fn is_ending(namespace: &Namespace) -> bool {
     let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_ref());
     let is_ours = finalizers.is_some_and(|finalizers| finalizers.iter().any(|finalizer| finalizer == FINALIZER));
     is_ours && namespace.metadata.deletion_timestamp.is_some()
+}
+
+// === impl Ending ===
+
+impl Ending<'_> {
+    /// Whether it is still there, and not another one of its name.
+    async fn is_so(&self) -> kube::Result<bool> {
+        let found = self.namespaces.get_opt(self.name).await?;
+        Ok(found.is_some_and(|found| is_ending(&found) && found.metadata.uid == self.uid))
+    }
 }
 
 // === impl Shared ===

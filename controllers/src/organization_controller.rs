@@ -5,23 +5,27 @@
 //! that is looked at again, and written only if it differs. Nothing is done before everything was seen once: whoever does not
 //! know a group yet would take away what it gives.
 //!
-//! Two may run at once: each write names the state that it means, and what one has done the other finds done.
+//! Several may run at once: each write names the state that it means, and what one has done the others find done. So it runs
+//! on every replica, and nobody keeps a role for as long as it takes to notice that a leader is gone. Whoever does not lead
+//! leaves the one who does a [head start](HEAD_START), after which there is usually nothing left to do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bailiwick_api::{Group, OrgGroup, OrgRoleBinding, Organization};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::RoleBinding;
-use kube::api::PartialObjectMeta;
+use kube::api::{ListParams, PartialObjectMeta};
 use kube::{Api, Client};
 
 use crate::announce::Announcer;
 use crate::first_look::FirstLook;
+use crate::leader_election::Leads;
 use crate::place::Place;
 use crate::queue::Queue;
 use crate::status::StatusError;
 
+mod account;
 mod announce;
 mod carry_out;
 mod follow;
@@ -31,10 +35,18 @@ mod parts;
 mod status;
 mod verdict;
 
+use account::Account;
+use announce::Announcements;
 use carry_out::{CarriedOut, RoleBindings};
 use index::{Index, Work};
+use parts::Step;
 
 const WORKERS: usize = 4;
+/// How long others wait until they do what is for the leader to do. What a change takes until it counts, without a leader,
+/// is this and a moment.
+const HEAD_START: Duration = Duration::from_millis(500);
+/// The longest pause before it is tried again to take something from someone. What is to be given can wait for longer.
+const LONGEST_WITH_A_ROLE: Duration = Duration::from_secs(1);
 /// Whom the fields belong to that are set here.
 const FIELD_MANAGER: &str = "bailiwick-organization-controller";
 
@@ -44,6 +56,7 @@ pub struct OrganizationController {
     host: Client,
     now: fn() -> SystemTime,
     account: Option<String>,
+    leads: Option<Leads>,
 }
 
 /// What the parts of the controller share.
@@ -52,7 +65,9 @@ struct Shared {
     now: fn() -> SystemTime,
     /// Who binds roles, where the host's authorization does not know of organizations.
     role_bindings: Option<RoleBindings>,
-    announcer: Announcer,
+    announcements: Announcements,
+    /// Whether this is the one who goes first, where there are several.
+    leads: Option<Leads>,
     index: Mutex<Index>,
     queue: Queue<Work>,
     first_look: FirstLook,
@@ -72,7 +87,7 @@ enum WorkError {
 impl OrganizationController {
     /// One that reads our kinds, and writes their status, as the user of `own`; namespaces are those of `host`.
     pub fn new(own: Client, host: Client, now: fn() -> SystemTime) -> Self {
-        Self { own, host, now, account: None }
+        Self { own, host, now, account: None, leads: None }
     }
 
     /// Also makes RoleBindings at the host, which knows its client as this user.
@@ -81,18 +96,25 @@ impl OrganizationController {
         Self { account: Some(account), ..self }
     }
 
+    /// Goes first while this replica leads, and else leaves whoever does a head start.
+    #[must_use]
+    pub fn with_head_start(self, leads: Leads) -> Self {
+        Self { leads: Some(leads), ..self }
+    }
+
     /// Works until it is dropped.
     pub async fn run(self) {
-        let Self { own, host, now, account } = self;
-        let role_bindings = account.map(|account| RoleBindings::new(host.clone(), account));
+        let Self { own, host, now, account, leads } = self;
+        let role_bindings = account.map(|account| RoleBindings::new(host.clone(), Account::new(account)));
         let kinds = if role_bindings.is_some() { 6 } else { 5 };
         let shared = Arc::new(Shared {
             own: own.clone(),
             now,
             role_bindings,
-            announcer: Announcer::new(host.clone(), FIELD_MANAGER),
+            announcements: Announcements::new(Announcer::new(host.clone(), FIELD_MANAGER)),
+            leads,
             index: Mutex::default(),
-            queue: Queue::new("organization-controller"),
+            queue: Queue::fair("organization-controller", Work::namespace),
             first_look: FirstLook::at(kinds),
         });
         tokio::join!(
@@ -124,13 +146,21 @@ impl Shared {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Has something looked at: at once, or when the leader has had time for it.
+    fn want(&self, work: impl IntoIterator<Item = Work>) {
+        match self.leads.as_ref().is_none_or(Leads::now) {
+            true => self.queue.extend(work),
+            false => work.into_iter().for_each(|work| self.queue.postpone(work, HEAD_START)),
+        }
+    }
+
     async fn look_at(&self, work: &Work) -> Result<(), WorkError> {
         match work {
             Work::Group(name) => {
                 let state = self.index().group_state(name);
                 let Some(state) = state else { return Ok(()) };
                 status::write_group(&self.own, &state, (self.now)()).await?;
-                announce::tell_group(&self.announcer, &state.group, &state.verdict).await;
+                self.announcements.tell_group(&state.group, &state.verdict);
                 Ok(())
             }
             Work::Binding(place) => self.look_at_binding(place).await,
@@ -138,7 +168,8 @@ impl Shared {
     }
 
     async fn look_at_binding(&self, place: &Place) -> Result<(), WorkError> {
-        let state = self.index().binding_state(place, self.role_bindings.is_some());
+        let account = self.role_bindings.as_ref().map(RoleBindings::account);
+        let state = self.index().binding_state(place, account);
         let failed = |why: String| WorkError::NotCarriedOut {
             namespace: place.namespace.clone(),
             name: place.name.clone(),
@@ -146,15 +177,32 @@ impl Shared {
         };
         let carried_out = match &self.role_bindings {
             Some(role_bindings) => {
-                role_bindings.carry_out(place, &state).await.map_err(|again| failed(again.to_string()))?
+                let steps = parts::steps(state.binding.as_ref(), &state.subjects, &state.derived);
+                if steps.iter().any(Step::is_end) {
+                    self.queue.shorten_pause(&Work::Binding(place.clone()), LONGEST_WITH_A_ROLE);
+                }
+                if !steps.is_empty() {
+                    self.check_store(&place.namespace).await.map_err(|error| failed(error.to_string()))?;
+                }
+                role_bindings.carry_out(place, &state, steps).await.map_err(|again| failed(again.to_string()))?
             }
             None => CarriedOut::default(),
         };
         let CarriedOut { names, trouble } = carried_out;
         if let Some((binding, verdict)) = state.binding.as_ref().zip(trouble.as_ref().or(state.verdict.as_ref())) {
             status::write_binding(&self.own, binding, verdict, names, (self.now)()).await?;
-            announce::tell_binding(&self.announcer, binding, verdict).await;
+            self.announcements.tell_binding(binding, verdict);
+        }
+        if let (None, Some(trouble)) = (&state.binding, &trouble) {
+            tracing::warn!(namespace = place.namespace, binding = place.name, "{}", trouble.message);
         }
         trouble.map_or(Ok(()), |trouble| Err(failed(trouble.message)))
+    }
+
+    /// Reads what is stored, as of now. A replica that cannot may have been cut off from it for long, and would give again what
+    /// others have taken away.
+    async fn check_store(&self, namespace: &str) -> kube::Result<()> {
+        let bindings: Api<OrgRoleBinding> = Api::namespaced(self.own.clone(), namespace);
+        bindings.list_metadata(&ListParams::default().limit(1)).await.map(|_| ())
     }
 }

@@ -18,6 +18,10 @@ impl Place {
     pub(crate) fn of<K: Resource>(object: &K) -> Self {
         Self { namespace: object.namespace().unwrap_or_default(), name: object.name_any() }
     }
+
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
 }
 
 impl fmt::Display for Place {

@@ -91,13 +91,13 @@ impl QuotaController {
                 shared.take(changes, |index, place, namespace| {
                     let labels = namespace.filter(|_| place.name != home).map(|namespace| namespace.labels().clone());
                     index.set_namespace(&place.name, labels);
-                    vec![Work::Project(place.name)]
+                    index.to_look_at(&place.name)
                 });
             }),
             follow(quotas, everything(), "quotas", purpose, |changes| {
                 shared.take(changes, |index, place, quota| {
                     index.set_quota(&place.namespace, &place.name, quota);
-                    vec![Work::Project(place.namespace)]
+                    index.to_look_at(&place.namespace)
                 });
             }),
         );
@@ -144,7 +144,8 @@ impl Shared {
         let Some(missing) = self.index().missing(namespace) else { return Ok(()) };
         let Missing { hard, about } = missing;
         match self.make(namespace, &hard).await {
-            Err(kube::Error::Api(status)) if status.code == 403 && !is_ending(&status) => {
+            // Whatever else it is refused for may pass, and then it gets its quota.
+            Err(kube::Error::Api(status)) if status.code == 403 && has_cause(&status, "AllocationExceeded") => {
                 let note =
                     format!("the default quota of \"{namespace}\" does not fit, so it gets none: {}", status.message);
                 for allocation in &about {
@@ -170,7 +171,9 @@ impl Shared {
         match quotas.create(&options, &quota).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status))
-                if status.is_already_exists() || status.is_not_found() || is_ending(&status) =>
+                if status.is_already_exists()
+                    || status.is_not_found()
+                    || has_cause(&status, "NamespaceTerminating") =>
             {
                 Ok(())
             }
@@ -183,8 +186,11 @@ impl Shared {
     }
 }
 
-/// Whether something was refused because its namespace ends.
-fn is_ending(status: &kube::core::Status) -> bool {
+/// Whether something was refused for this reason, among others.
+fn has_cause(status: &kube::core::Status, reason: &str) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+    causes.into_iter().any(|cause| cause.reason == reason)
 }
+
+#[cfg(test)]
+mod tests;

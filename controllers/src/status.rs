@@ -23,15 +23,23 @@ pub(crate) async fn write<K>(api: &Api<K>, object: &K, status: Value, manager: &
 where
     K: Metadata<Ty = ObjectMeta> + Clone + Debug + DeserializeOwned,
 {
+    written(api, object, status, manager).await.map(drop)
+}
+
+/// The same. Gives the object with its new status; `None` if it is gone.
+pub(crate) async fn written<K>(api: &Api<K>, object: &K, status: Value, manager: &str) -> Result<Option<K>, StatusError>
+where
+    K: Metadata<Ty = ObjectMeta> + Clone + Debug + DeserializeOwned,
+{
     let ObjectMeta { name, uid, resource_version, .. } = object.metadata().clone();
     let name = name.unwrap_or_default();
     let metadata = json!({ "uid": uid, "resourceVersion": resource_version });
     let patch = json!({ "metadata": metadata, "status": status });
     let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
     match api.patch_status(&name, &params, &Patch::Merge(patch)).await {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
         Err(source) => Err(StatusError { kind: K::KIND, name, source: Box::new(source) }),
-        Ok(_) => Ok(()),
+        Ok(written) => Ok(Some(written)),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Removing what was created: what is not wanted any more, and everything when the Bundle goes. What depends on something goes
 //! before it, and nothing goes that is not known by its UID to be the Bundle's. What is to stay is let go of instead.
 
+use std::collections::{HashMap, HashSet};
+
+use bailiwick_api::bundle::PART_OF_LABEL;
 use bailiwick_api::{InventoryItem, Lifecycle};
 use futures::future::join_all;
 
@@ -8,6 +11,7 @@ use super::hands::Trouble;
 use super::observed::{controller, is_going};
 use super::resource::Site;
 use super::watches::Interest;
+use crate::disown::Tie;
 
 /// What is left, and why.
 #[derive(Debug, Default)]
@@ -47,6 +51,35 @@ enum Fate {
     Stays(Trouble),
 }
 
+/// How what is left depends on each other, by the names of resources.
+struct Needs<'i>(HashMap<&'i str, HashSet<&'i str>>);
+
+// === impl Needs ===
+
+impl<'i> Needs<'i> {
+    fn of(items: &'i [InventoryItem]) -> Self {
+        let mut direct: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for item in items {
+            let wanted = item.depends_on.iter().map(String::as_str).filter(|name| *name != item.resource);
+            direct.entry(&item.resource).or_default().extend(wanted);
+        }
+        let all = direct.keys().map(|name| {
+            let (mut needed, mut next) = (HashSet::new(), vec![*name]);
+            while let Some(name) = next.pop() {
+                let new = direct.get(name).into_iter().flatten().filter(|other| needed.insert(**other));
+                next.extend(new);
+            }
+            (*name, needed)
+        });
+        Self(all.collect())
+    }
+
+    /// Whether a resource needs another, if only through others.
+    fn has(&self, resource: &str, needed: &str) -> bool {
+        resource != needed && self.0.get(resource).is_some_and(|all| all.contains(needed))
+    }
+}
+
 // === impl Left ===
 
 impl Left {
@@ -55,7 +88,7 @@ impl Left {
         self.gone.contains(item) || self.let_go.contains(item)
     }
 
-    /// Why something is still there: that it is protected, or what could not be done about it.
+    /// Why something is still there: that it is protected, or what could not be done about it. Each reason follows a semicolon.
     pub(super) fn why(&self) -> String {
         let protected = self.protected.iter().map(|item| {
             format!(
@@ -64,8 +97,7 @@ impl Left {
             )
         });
         let troubles = self.troubles.iter().map(ToString::to_string);
-        let told = protected.chain(troubles).collect::<Vec<_>>().join("; ");
-        if told.is_empty() { told } else { format!(": {told}") }
+        protected.chain(troubles).map(|told| format!("; {told}")).collect()
     }
 
     fn ended(&self) -> usize {
@@ -76,14 +108,27 @@ impl Left {
 // === impl Site ===
 
 impl Site<'_> {
+    /// Those of these that were never made. What is about to be made is written down before, and may not come to it.
+    pub(super) async fn never_made(&self, items: &[InventoryItem]) -> Vec<InventoryItem> {
+        let unsure = items.iter().filter(|item| item.object.uid.is_empty());
+        let looked = join_all(unsure.map(async |item| self.is_missing(item).await.then(|| item.clone()))).await;
+        looked.into_iter().flatten().collect()
+    }
+
+    /// Whether an object is known not to be there.
+    async fn is_missing(&self, InventoryItem { object, .. }: &InventoryItem) -> bool {
+        match self.shared.kinds.find_in_any_version(&object.api_version, &object.kind).await {
+            Ok(Some(kind)) => matches!(self.hands.get(&kind, &object.name).await, Ok(None)),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
     /// Removes these, each after those that depend on it, or lets them go.
     pub(super) async fn remove(&self, mut items: Vec<InventoryItem>, occasion: Occasion) -> Left {
         let mut left = Left::default();
         loop {
-            let is_free = |item: &InventoryItem| {
-                !items.iter().any(|other| other.resource != item.resource && other.depends_on.contains(&item.resource))
-            };
-            let (free, bound): (Vec<_>, Vec<_>) = items.iter().cloned().partition(is_free);
+            let (free, bound) = partition(items);
             let fates = join_all(free.iter().map(|item| self.remove_one(item, occasion))).await;
             let mut stay = Vec::new();
             left.protected.clear();
@@ -113,7 +158,10 @@ impl Site<'_> {
     }
 
     async fn remove_one(&self, item: &InventoryItem, occasion: Occasion) -> Fate {
-        self.try_remove(item, occasion).await.unwrap_or_else(Fate::Stays)
+        self.try_remove(item, occasion).await.unwrap_or_else(|trouble| match item.object.kind.as_str() {
+            "Secret" => Fate::Stays(trouble.unquoted("Secret")),
+            _ => Fate::Stays(trouble),
+        })
     }
 
     async fn try_remove(&self, item: &InventoryItem, occasion: Occasion) -> Result<Fate, Trouble> {
@@ -125,13 +173,19 @@ impl Site<'_> {
         let uid = found.pointer("/metadata/uid").and_then(|uid| uid.as_str()).unwrap_or_default();
         let is_same = object.uid.is_empty() || object.uid == uid;
         let is_ours = controller(&found).is_some_and(|(owner, _)| owner == self.uid());
+        let tie = Tie { owner: self.uid(), label: Some((PART_OF_LABEL, &self.apply_set)) };
         if !is_same || !is_ours {
+            // What has no owner any more, as people have asked for, is not said to be part of anything.
+            if object.uid == uid && controller(&found).is_none() {
+                let untied = self.hands.disown(&kind, &object.name, uid, tie).await;
+                untied.or_else(|trouble| if matches!(trouble, Trouble::Again(_)) { Err(trouble) } else { Ok(()) })?;
+            }
             return Ok(Fate::Gone);
         }
         match (item.lifecycle, occasion) {
             (Lifecycle::Protect, _) => return Ok(Fate::Protected),
             (Lifecycle::Orphan, _) | (Lifecycle::Retain, Occasion::BundleGoes) => {
-                self.hands.disown(&kind, &object.name, uid, self.uid()).await?;
+                self.hands.disown(&kind, &object.name, uid, tie).await?;
                 return Ok(Fate::LetGo);
             }
             (Lifecycle::Delete, _) | (Lifecycle::Retain, Occasion::TakenOut) => {}
@@ -145,3 +199,21 @@ impl Site<'_> {
         })
     }
 }
+
+/// Those that can go now, and those that others need. Objects of several generations of a Bundle may need each other in a circle,
+/// though those of one never do: none of these waits for the others, unless one of them is to stay.
+fn partition(items: Vec<InventoryItem>) -> (Vec<InventoryItem>, Vec<InventoryItem>) {
+    let needs = Needs::of(&items);
+    let keeps = |other: &InventoryItem, item: &InventoryItem| {
+        needs.has(&other.resource, &item.resource)
+            && (other.lifecycle == Lifecycle::Protect || !needs.has(&item.resource, &other.resource))
+    };
+    let is_free: Vec<bool> = items.iter().map(|item| !items.iter().any(|other| keeps(other, item))).collect();
+    drop(needs);
+    let (free, bound): (Vec<_>, Vec<_>) = items.into_iter().zip(is_free).partition(|(_, is_free)| *is_free);
+    let items = |items: Vec<(InventoryItem, bool)>| items.into_iter().map(|(item, _)| item).collect();
+    (items(free), items(bound))
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use bailiwick_api::{Bundle, is_api_version, is_kind};
+use k8s_openapi::Resource as _;
 use kube::Client;
 use kube::core::GroupVersionKind;
 use kube::core::discovery::Scope;
@@ -31,6 +33,11 @@ impl HostKind {
         Self { resource: ApiResource::from_gvk_with_plural(&gvk, plural), namespaced: true }
     }
 
+    /// Whether its objects are Bundles, by whichever name.
+    pub(super) fn is_bundle(&self) -> bool {
+        self.resource.kind == Bundle::KIND && [Bundle::GROUP, Bundle::ALIAS_GROUP].contains(&&*self.resource.group)
+    }
+
     /// What its definition is called, if it was defined by data.
     pub(super) fn definition(&self) -> String {
         format!("{}.{}", self.resource.plural, self.resource.group)
@@ -44,8 +51,12 @@ impl HostKinds {
         Self { client, known: Mutex::default() }
     }
 
-    /// The kind that objects state; none if it is not served.
+    /// The kind that objects state; none if it is not served. It is asked for as the controller itself, and its name is somebody
+    /// else's: what is none leads to nothing.
     pub(super) async fn find(&self, api_version: &str, kind: &str) -> kube::Result<Option<HostKind>> {
+        if !is_api_version(api_version) || !is_kind(kind) {
+            return Ok(None);
+        }
         let key = (api_version.to_owned(), kind.to_owned());
         if let Some(known) = self.known().get(&key) {
             return Ok(Some(known.clone()));
@@ -61,6 +72,9 @@ impl HostKinds {
     pub(super) async fn find_in_any_version(&self, api_version: &str, kind: &str) -> kube::Result<Option<HostKind>> {
         if let Some(found) = self.find(api_version, kind).await? {
             return Ok(Some(found));
+        }
+        if !is_api_version(api_version) {
+            return Ok(None);
         }
         let group = gvk(api_version, kind).group;
         match discovery::group(&self.client, &group).await {
@@ -98,3 +112,6 @@ fn found(asked: kube::Result<(ApiResource, discovery::ApiCapabilities)>) -> kube
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,9 @@
 //! A look at a Bundle, from beginning to end.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-use bailiwick_api::bundle::Plan;
+use bailiwick_api::bundle::{Plan, apply_set_id};
 use bailiwick_api::{Bundle, BundleStatus, ConditionStatus, InventoryItem, Lifecycle, ServiceAccountRef};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::{Patch, PatchParams, PostParams};
@@ -20,12 +19,10 @@ use super::outcome::Retry;
 use super::pass::Pass;
 use super::resource::Site;
 use super::told::{self, PRUNING_COMPLETE, READY};
-use super::{FIELD_MANAGER, Shared, WorkError};
+use super::update_loop::Corrections;
+use super::{FIELD_MANAGER, FROM_TIME_TO_TIME, Shared, WorkError};
 use crate::conditions::Verdict;
 use crate::place::Place;
-
-/// After which time is looked at what nobody tells of.
-const FROM_TIME_TO_TIME: Duration = Duration::from_secs(15);
 
 /// Why nobody can act for a Bundle.
 struct NoAccount {
@@ -50,9 +47,12 @@ impl Shared {
         let mut memory = memory.unwrap_or_else(|| Memory { bundle: uid, ..Memory::default() });
         memory.timer = None;
         let looked = match bundle.metadata.deletion_timestamp {
-            None => self.carry_out(place, bundle, &mut memory).await,
-            Some(_) => self.end(place, bundle).await,
+            None => self.carry_out(place, bundle.clone(), &mut memory).await,
+            Some(_) => self.end(place, bundle.clone()).await,
         };
+        if let Err(WorkError::NotWritten { source, .. }) = &looked {
+            self.tell_not_written(&bundle, source);
+        }
         if looked.is_err() {
             // What has been told meanwhile was not acted upon.
             memory.observed.clear();
@@ -106,24 +106,14 @@ impl Shared {
         pass.run().await?;
         let mut status = pass.bundle.status.clone().unwrap_or_default();
         status.inventory = pass.inventory();
-        status.outputs = pass.outputs();
         told::resources(&mut status, plan, &pass.outcomes, generation, (self.now)());
         let retry = pass.outcomes.iter().flatten().map(|outcome| outcome.retry).max().unwrap_or(Retry::OnChange);
-        let is_ready = pass.is_ready();
-        let (outcomes, written) = (pass.outcomes, pass.bundle);
-        let old: Vec<InventoryItem> = status
-            .inventory
-            .iter()
-            .filter(|item| {
-                !outcomes
-                    .iter()
-                    .flatten()
-                    .filter_map(|outcome| outcome.object.as_ref())
-                    .any(|object| object.is_at(&item.object))
-            })
-            .cloned()
-            .collect();
-        let mut pruned = Vec::new();
+        let (is_ready, mut old) = (pass.is_ready(), pass.unwanted());
+        let never_made = site.never_made(&old).await;
+        for items in [&mut old, &mut status.inventory] {
+            items.retain(|item| !never_made.contains(item));
+        }
+        let (mut pruned, mut still_there) = (Vec::new(), Vec::new());
         let mut retry = retry;
         if old.is_empty() {
             self.pruning(
@@ -134,8 +124,9 @@ impl Shared {
                 generation,
             );
         } else if !is_ready {
-            let message = format!("{} wait until all resources are ready", named(&old));
+            let message = format!("not removed until all resources are ready: {}", named(&old));
             self.pruning(&mut status, ConditionStatus::False, "WaitingForReady", &message, generation);
+            still_there = old;
         } else {
             let left = site.remove(old.clone(), Occasion::TakenOut).await;
             status.inventory.retain(|item| !left.is_over(item));
@@ -148,18 +139,20 @@ impl Shared {
                     generation,
                 );
             } else {
-                let message = format!("{} are still there{}", named(&left.items), left.why());
+                let message = format!("still there: {}{}", named(&left.items), left.why());
                 let reason = if left.protected.is_empty() { "Deleting" } else { "Protected" };
                 self.pruning(&mut status, ConditionStatus::False, reason, &message, generation);
                 retry = retry.max(if left.troubles.is_empty() { Retry::OnChange } else { Retry::Soon });
             }
-            pruned = left.gone;
+            (pruned, still_there) = (left.gone, left.items);
         }
+        let held = pass.outputs(&status.inventory, &still_there).await;
+        status.outputs = held.outputs;
         status.observed_generation = generation;
-        self.tell(&written, &status, &outcomes, &pruned);
-        self.write_status(&written, status).await?;
-        self.watches.keep(place, &site.interests.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(retry)
+        self.tell(&pass.bundle, &status, &pass.outcomes, &pruned);
+        self.write_status(&pass.bundle, status).await?;
+        self.watches.keep(place, &site.interests());
+        Ok(retry.max(held.retry))
     }
 
     fn site<'s>(self: &'s Arc<Self>, place: &'s Place, bundle: &'s Bundle, account: ServiceAccountRef) -> Site<'s> {
@@ -167,6 +160,7 @@ impl Shared {
             shared: self,
             bundle,
             place,
+            apply_set: apply_set_id(&place.namespace, &place.name),
             hands: Hands::new(&*self.clients.act_as, account),
             news: self.watches.take_news(place),
             interests: Mutex::new(HashSet::new()),
@@ -197,6 +191,7 @@ impl Shared {
         let verdict = Verdict { condition: READY, status: ConditionStatus::False, reason, message };
         told::say(&mut status, verdict, bundle.metadata.generation, (self.now)());
         status.observed_generation = bundle.metadata.generation;
+        status.critical_path = None;
         if status.resources.is_empty() {
             status.ready = Some(format!("0/{}", bundle.spec.resources.len()));
         }
@@ -233,13 +228,15 @@ impl Shared {
             }
         };
         let site = self.site(place, &bundle, account);
+        let never_made = site.never_made(&inventory).await;
+        inventory.retain(|item| !never_made.contains(item));
         let protected = |item: &&InventoryItem| item.lifecycle == Lifecycle::Protect;
         let mut left = site.remove(inventory.iter().filter(protected).cloned().collect(), Occasion::BundleGoes).await;
         // As long as something is protected, what it needs or is good for stays as well.
         if left.items.is_empty() {
             left = site.remove(inventory, Occasion::BundleGoes).await;
         }
-        self.watches.keep(place, &site.interests.lock().unwrap_or_else(PoisonError::into_inner));
+        self.watches.keep(place, &site.interests());
         if left.items.is_empty() {
             return self.release(&bundle).await;
         }
@@ -252,7 +249,7 @@ impl Shared {
         status.inventory.clone_from(&left.items);
         status.resources.retain(|resource| left.items.iter().any(|item| item.resource == resource.name));
         let written = self.write_status(&bundle, status).await?;
-        let message = format!("{} are being deleted{}", named(&left.items), left.why());
+        let message = format!("being deleted: {}{}", named(&left.items), left.why());
         self.say_not_ready(&written, "Deleting", &message, retry).await
     }
 
@@ -320,14 +317,16 @@ impl Shared {
                 reason: "AccountReplaced",
                 message: format!(
                     "the service account \"{name}\" is not the one that it was when the Bundle was written; \
-                     write spec.serviceAccountName anew to use it, or another one"
+                     change anything in spec to use this one, which whoever does so must be allowed to act as, or name \
+                     another one in spec.serviceAccountName"
                 ),
             }),
             Ok(None) => Err(NoAccount {
                 reason: "AccountMissing",
                 message: format!(
                     "the service account \"{name}\" is gone, and nobody else may act for the Bundle; name another one in \
-                     spec.serviceAccountName, or remove the finalizer {} to leave what was created as it is",
+                     spec.serviceAccountName, or delete the Bundle and remove its finalizer {} to leave what was created as \
+                     it is",
                     Bundle::FINALIZER
                 ),
             }),
@@ -353,13 +352,14 @@ fn plan(bundle: &Bundle, memory: &mut Memory) -> Planned {
         Some(_) | None => {
             let plan = Arc::new(Plan::of(&bundle.spec, &bundle.namespace().unwrap_or_default()));
             memory.plan = Some((generation, plan.clone()));
-            memory.corrections.clear();
+            memory.written.values_mut().for_each(|written| written.corrections = Corrections::default());
             // Nobody hears any more of what was taken out; should it be taken in again, it is looked at anew.
             let is_planned = |name: &str| match &*plan {
                 Ok(plan) => plan.resources().iter().any(|resource| resource.name == name),
                 Err(_) => false,
             };
             memory.observed.retain(|name, _| is_planned(name));
+            memory.written.retain(|name, _| is_planned(name));
             plan
         }
     }

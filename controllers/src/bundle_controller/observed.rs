@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::host_kinds::HostKind;
-use super::update_loop::Corrections;
+use super::update_loop::Written;
 use super::watches::News;
 
 /// The plan of a Bundle, or what is wrong with it.
@@ -21,8 +21,9 @@ pub(super) struct Memory {
     pub(super) bundle: String,
     /// The plan, and the generation that it is for.
     pub(super) plan: Option<(i64, Planned)>,
+    /// What was seen of those resources that were looked at last time. Nobody tells of others.
     pub(super) observed: HashMap<String, Observed>,
-    pub(super) corrections: HashMap<String, Corrections>,
+    pub(super) written: HashMap<String, Written>,
     /// Looks at the Bundle again after some time.
     pub(super) timer: Option<AbortOnDropHandle<()>>,
 }
@@ -30,8 +31,6 @@ pub(super) struct Memory {
 /// A resource of a Bundle, as it was seen last.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
-    /// What was applied.
-    pub(super) applied: Value,
     pub(super) object: Seen,
     /// The object whose existence makes it ready.
     pub(super) binding: Option<Seen>,

@@ -1,10 +1,11 @@
 //! What became of a resource when it was looked at.
 
-use bailiwick_api::bundle::{PlannedResource, RenderError};
+use bailiwick_api::bundle::RenderError;
 use bailiwick_api::{BundleObject, Phase};
 
 use super::hands::Trouble;
 use super::observed::Observed;
+use crate::shortened::shortened;
 
 /// What became of a resource.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Outcome {
     pub(super) message: String,
     pub(super) object: Option<BundleObject>,
     pub(super) observed: Option<Box<Observed>>,
+    /// What it waits for in the end, if it waits for other resources.
+    pub(super) behind: Option<String>,
     /// What was done to the object.
     pub(super) deed: Deed,
     /// Whether it is worth trying again, though nothing may tell of a change.
@@ -26,6 +29,24 @@ pub(super) enum Deed {
     Nothing,
     Created,
     Updated,
+}
+
+/// The reason of what waits for other resources.
+pub(super) const DEPENDENCY_NOT_READY: &str = "DependencyNotReady";
+/// The reason of what is gone though the inventory says which object it is.
+pub(super) const VANISHED: &str = "Vanished";
+/// How many of these are told of.
+const MAX_TOLD: usize = 3;
+/// How much of what one resource says is repeated by those that wait for it.
+const MAX_REPEATED: usize = 256;
+
+/// Why a resource keeps others waiting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// For them.
+    told: String,
+    /// What it comes down to.
+    end: String,
 }
 
 /// When a resource is looked at again, if nothing happens before.
@@ -45,11 +66,35 @@ impl Outcome {
     pub(super) fn new(phase: Phase, reason: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         let (object, observed) = (None, None);
-        Self { phase, reason, message, object, observed, deed: Deed::Nothing, retry: Retry::OnChange }
+        Self { phase, reason, message, object, observed, behind: None, deed: Deed::Nothing, retry: Retry::OnChange }
     }
 
     pub(super) fn blocked(reason: &'static str, message: impl Into<String>) -> Self {
         Self::new(Phase::Blocked, reason, message)
+    }
+
+    /// It waits for other resources. However long the chain is, only its next link and its end are told: what is between
+    /// says so itself.
+    pub(super) fn waiting(waits: Vec<Wait>) -> Self {
+        let behind = waits.first().map(|wait| wait.end.clone());
+        let more = waits.len().saturating_sub(MAX_TOLD);
+        let mut told: Vec<String> = waits.into_iter().take(MAX_TOLD).map(|wait| wait.told).collect();
+        if more > 0 {
+            told.push(format!("and {more} more"));
+        }
+        Self { behind, ..Self::blocked(DEPENDENCY_NOT_READY, format!("waits for {}", told.join(", "))) }
+    }
+
+    /// Why whoever depends on this resource, which is not ready, waits.
+    pub(super) fn wait(&self, name: &str) -> Wait {
+        match &self.behind {
+            Some(end) => Wait { told: format!("\"{name}\", which waits for {end}"), end: end.clone() },
+            None => {
+                let why = if self.message.is_empty() { "" } else { ": " };
+                let end = format!("\"{name}\" ({}{why}{})", self.phase, beginning(&self.message));
+                Wait { told: end.clone(), end }
+            }
+        }
     }
 
     pub(super) fn error(reason: &'static str, message: impl Into<String>) -> Self {
@@ -64,19 +109,13 @@ impl Outcome {
         Self { retry, ..self }
     }
 
-    /// What was not done. What may have a value of a Secret in it is not quoted.
-    pub(super) fn of_trouble(trouble: Trouble, resource: &PlannedResource) -> Self {
+    /// What was not done.
+    pub(super) fn of_trouble(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Forbidden(message) => Self::error("Forbidden", message).retried(Retry::Soon),
-            Trouble::Invalid { message, fields } if !has_secrets(resource) => {
-                let _ = fields;
-                Self::error("Invalid", message).retried(Retry::Later)
+            Trouble::Forbidden(message) | Trouble::Refused(message) => {
+                Self::error("Forbidden", message).retried(Retry::Soon)
             }
-            Trouble::Invalid { fields, .. } => {
-                let fields = if fields.is_empty() { "it".to_owned() } else { fields.join(", ") };
-                Self::error("Invalid", format!("{fields} is refused; values are not shown, as some come from Secrets"))
-                    .retried(Retry::Later)
-            }
+            Trouble::Invalid { message, .. } => Self::error("Invalid", message).retried(Retry::Later),
             Trouble::Conflict(who) => Self::error("Conflict", who.join("; ")).retried(Retry::Soon),
             Trouble::NotFound(message) => Self::blocked("NotFound", message).retried(Retry::Later),
             Trouble::Again(message) => Self::new(Phase::InProgress, "HostUnavailable", message).retried(Retry::Soon),
@@ -95,7 +134,10 @@ impl Outcome {
     }
 }
 
-/// Whether a value of a Secret may be in an object.
-fn has_secrets(resource: &PlannedResource) -> bool {
-    resource.allow_secret_values || resource.kind == "Secret"
+/// The beginning of a text, where all of it stands elsewhere.
+pub(super) fn beginning(text: &str) -> String {
+    shortened(text, MAX_REPEATED)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,18 @@
 //! One look at a Bundle: every resource whose dependencies are ready is made what it should be, many at a time.
 //!
-//! What is about to be created is written down before, so that whoever comes after a crash knows of it. The same holds for
-//! what resources have put out and others are about to use.
+//! What is about to be created is written down before, so that whoever comes after a crash knows of it.
 
 use std::sync::Arc;
 
-use bailiwick_api::bundle::{Part, Plan, PlannedResource};
-use bailiwick_api::{Bundle, BundleObject, InventoryItem, OutputInUse, Phase};
+use bailiwick_api::bundle::{OBJECT_NAME_FORM, Plan, PlannedResource};
+use bailiwick_api::{Bundle, BundleObject, InventoryItem, Phase, is_object_name};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
 use super::WorkError;
-use super::observed::{Memory, Observed};
-use super::outcome::Outcome;
-use super::resource::{OutputUse, Site, Work};
+use super::observed::Memory;
+use super::outcome::{Outcome, VANISHED, Wait};
+use super::resource::{Site, Work};
 use super::values::{check_secrets, rendered};
 
 /// How many resources of a Bundle are made at the same time.
@@ -67,9 +66,14 @@ impl<'p> Pass<'p> {
                 }
             }
             waiting = still;
-            let Some((place, (outcome, corrections))) = running.next().await else { break };
+            let Some((place, (outcome, written))) = running.next().await else { break };
             let Some(resource) = plan.resources().get(place) else { continue };
-            self.memory.corrections.insert(resource.name.clone(), corrections);
+            self.memory.written.insert(resource.name.clone(), written);
+            if outcome.reason == VANISHED {
+                self.forget(&outcome).await?;
+                waiting.push(place);
+                continue;
+            }
             self.end(place, resource, outcome);
         }
         Ok(())
@@ -85,13 +89,10 @@ impl<'p> Pass<'p> {
     }
 
     fn end(&mut self, place: usize, resource: &PlannedResource, outcome: Outcome) {
-        // What waits for others is as it was; what could not be looked at is not known any more.
+        // What was not looked at is not known any more, and nobody tells of it: what waits for others is looked at when they are
+        // ready.
         match &outcome.observed {
-            Some(observed) => drop(self.memory.observed.insert(resource.name.clone(), Observed::clone(observed))),
-            None if outcome.phase == Phase::Blocked => self
-                .memory
-                .observed
-                .retain(|name, observed| *name != resource.name || !observed.object.is_outdated(&self.site.news)),
+            Some(observed) => drop(self.memory.observed.insert(resource.name.clone(), (**observed).clone())),
             None => drop(self.memory.observed.remove(&resource.name)),
         }
         if let Some(found) = self.outcomes.get_mut(place) {
@@ -101,41 +102,40 @@ impl<'p> Pass<'p> {
 
     /// What a resource should be, if its dependencies are ready and have what it wants.
     fn prepare(&mut self, place: usize, resource: &'p PlannedResource) -> Result<Work<'p>, Box<Outcome>> {
-        let waits: Vec<String> =
+        let waits: Vec<Wait> =
             self.plan.graph().dependencies(place).iter().filter_map(|other| self.why_waiting(*other)).collect();
         let before = self.memory.observed.get(&resource.name).cloned();
         let inventory = self.bundle.status.iter().flat_map(|status| &status.inventory);
         let object = inventory.rev().find(|item| item.resource == resource.name && !item.object.uid.is_empty());
         let object = object.map(|item| item.object.clone());
         if !waits.is_empty() {
-            let message = format!("waits for {}", waits.join(", "));
-            return Err(Box::new(Outcome::blocked("DependencyNotReady", message).with(object, None)));
+            return Err(Box::new(Outcome::waiting(waits).with(object, None)));
         }
         let observed = &self.memory.observed;
         check_secrets(resource, observed).map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
-        let wanted = rendered(resource, observed).map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
+        let wanted = rendered(resource, observed, &self.site.apply_set)
+            .map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
         let name = wanted.pointer("/metadata/name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         if name.is_empty() {
             return Err(Box::new(Outcome::error("NoName", "metadata.name is empty").with(object, None)));
         }
-        let corrections = self.memory.corrections.remove(&resource.name).unwrap_or_default();
-        let output = match self.is_output_used(&resource.name) {
-            true => OutputUse::Used,
-            false => OutputUse::Unused,
-        };
+        // It came from a dependency, and is not told: it may be a value of a Secret.
+        if !is_object_name(&name) {
+            let message = format!("metadata.name {OBJECT_NAME_FORM}");
+            return Err(Box::new(Outcome::error("InvalidName", message).with(object, None)));
+        }
+        let written = self.memory.written.get(&resource.name).cloned().unwrap_or_default();
+        let output = self.output_use(&resource.name);
         // An object of another name is another object.
         let before = before.filter(|before| before.object.name == name);
-        Ok(Work { resource, wanted, name, before, corrections, output })
+        let known = object.filter(|known| known.is_at(&BundleObject { name: name.clone(), ..self.unnamed(resource) }));
+        Ok(Work { resource, wanted, name, before, written, output, known })
     }
 
     /// Why a resource keeps others waiting; nothing if it does not.
-    fn why_waiting(&self, place: usize) -> Option<String> {
+    fn why_waiting(&self, place: usize) -> Option<Wait> {
         let (resource, outcome) = (self.plan.resources().get(place)?, self.outcome(place)?);
-        match outcome.phase {
-            Phase::Ready => None,
-            phase if outcome.message.is_empty() => Some(format!("\"{}\" ({phase})", resource.name)),
-            phase => Some(format!("\"{}\" ({phase}: {})", resource.name, outcome.message)),
-        }
+        (outcome.phase != Phase::Ready).then(|| outcome.wait(&resource.name))
     }
 
     fn unnamed(&self, resource: &PlannedResource) -> BundleObject {
@@ -144,34 +144,6 @@ impl<'p> Pass<'p> {
             kind: resource.kind.clone(),
             ..BundleObject::default()
         }
-    }
-
-    fn is_output_used(&self, name: &str) -> bool {
-        let mut uses = self.plan.resources().iter().flat_map(|resource| resource.template.uses());
-        uses.any(|used| used.reference.resource == name && used.reference.part == Part::Output)
-    }
-
-    /// What other resources have put out, and this one is about to use.
-    fn outputs_used_by(&self, resource: &PlannedResource) -> Vec<OutputInUse> {
-        let mut outputs: Vec<OutputInUse> = Vec::new();
-        for used in resource.template.uses().iter().filter(|used| used.reference.part != Part::Object) {
-            let name = &used.reference.resource;
-            if let Some(output) = self.current_output(name)
-                && outputs.iter().all(|other| other.resource != *name)
-            {
-                outputs.push(OutputInUse { resource: name.clone(), name: output });
-            }
-        }
-        outputs
-    }
-
-    /// The name of what a resource has put out, as it says now.
-    fn current_output(&self, name: &str) -> Option<String> {
-        let binding = self.memory.observed.get(name)?.binding.as_ref()?;
-        let kind = &self.memory.observed.get(name)?.object.kind;
-        let rules = self.site.shared.types().rules_of(kind).ok()?;
-        let path = rules.exists?.output_name?;
-        path.find(&binding.object)?.as_str().map(str::to_owned)
     }
 
     /// Writes down what is about to be created, unless it is written down.
@@ -186,17 +158,16 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    /// Writes down which outputs are about to be used. Whoever made one keeps it from then on, but may have removed it just
-    /// before: so what was not written down is looked at once more before it is used.
-    async fn intend_to_use(&mut self, outputs: &[OutputInUse]) -> Result<(), WorkError> {
+    /// Writes down that it is not known any more which object something is: it is about to be made anew, and the new one must
+    /// not be left behind by whoever comes next and looks for the old one.
+    async fn forget(&mut self, outcome: &Outcome) -> Result<(), WorkError> {
         let mut status = self.bundle.status.clone().unwrap_or_default();
-        let new: Vec<OutputInUse> = outputs.iter().filter(|output| !status.outputs.contains(output)).cloned().collect();
-        if new.is_empty() {
-            return Ok(());
+        let vanished = |item: &&mut InventoryItem| outcome.object.as_ref().is_some_and(|old| item.object.is_at(old));
+        for item in status.inventory.iter_mut().filter(vanished) {
+            item.object.uid.clear();
         }
-        status.outputs.extend(new);
         self.bundle = self.site.shared.write_status(&self.bundle, status).await?;
-        Err(WorkError::LookAgain(self.site.place.clone()))
+        Ok(())
     }
 
     fn item(&self, place: usize, object: BundleObject) -> InventoryItem {
@@ -221,25 +192,21 @@ impl<'p> Pass<'p> {
         inventory
     }
 
-    /// What is put out and used as it is after this: an old output is let go once all that use it use the new one.
-    pub(super) fn outputs(&self) -> Vec<OutputInUse> {
-        let mut outputs = self.bundle.status.as_ref().map(|status| status.outputs.clone()).unwrap_or_default();
-        outputs.retain(|output| {
-            let mut users = self.plan.resources().iter().enumerate().filter(|(_, resource)| {
-                resource
-                    .template
-                    .uses()
-                    .iter()
-                    .any(|used| used.reference.resource == output.resource && used.reference.part != Part::Object)
-            });
-            let is_done = |place: usize| {
-                self.outcome(place).is_some_and(|outcome| {
-                    matches!(outcome.phase, Phase::Ready | Phase::InProgress) && outcome.observed.is_some()
-                })
-            };
-            self.current_output(&output.resource).as_ref() == Some(&output.name)
-                || users.any(|(place, _)| !is_done(place))
+    /// What was created, and is nothing that is wanted now. What a resource that waits will be called is not always known: then
+    /// what it has may be it.
+    pub(super) fn unwanted(&self) -> Vec<InventoryItem> {
+        let (mut wanted, mut unnamed) = (Vec::new(), Vec::new());
+        for (resource, outcome) in self.plan.resources().iter().zip(&self.outcomes) {
+            let made = || outcome.as_ref().and_then(|outcome| outcome.object.clone());
+            match resource.object().or_else(made) {
+                Some(object) => wanted.push(object),
+                None => unnamed.push(&resource.name),
+            }
+        }
+        let mut inventory = self.inventory();
+        inventory.retain(|item| {
+            !unnamed.contains(&&item.resource) && !wanted.iter().any(|object| object.is_at(&item.object))
         });
-        outputs
+        inventory
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn readiness(object: &Value, rules: &TypeRules) -> Readiness {
     if let Some((path, value)) = &rules.field
         && !equals(path.find(object), value)
     {
-        return Readiness::NotYet(format!("{path} is {}, not \"{value}\"", shown(path, object)));
+        return Readiness::NotYet(format!("{path} is {}, and must be \"{value}\"", shown(path, object)));
     }
     match &rules.condition {
         Some(condition) => conventions::condition(object, condition),

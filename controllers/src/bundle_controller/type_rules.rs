@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bailiwick_api::bundle::{ObjectPath, PathError};
-use bailiwick_api::{Bundle, ReadinessRuleSpec};
+use bailiwick_api::{Bundle, ReadinessRuleSpec, is_api_version, is_kind};
 
 /// When objects of a kind are ready. Everything that is said must be the case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(super) enum TypeError {
     Alone(String, String),
     #[error("the annotation {key} of the kind's definition is no path: {source}")]
     Path { key: String, source: PathError },
+    #[error("the annotations {0} and {1} of the kind's definition name no kind, such as \"Secret\" and \"v1\"")]
+    Kind(String, String),
 }
 
 // === impl TypeRules ===
@@ -56,6 +58,11 @@ impl TypeRules {
         let field = field.map(|(key, at, value)| Ok::<_, TypeError>((path(key, &at)?, value))).transpose()?;
         let output_name = find("OutputNameField").map(|(key, at)| path(key, &at)).transpose()?;
         let exists = pair("ReadyWhenExistsKind", "ReadyWhenExistsVersion")?;
+        if let Some((key, kind, api_version)) = &exists
+            && !(is_kind(kind) && is_api_version(api_version))
+        {
+            return Err(TypeError::Kind(key.clone(), key.replace("ReadyWhenExistsKind", "ReadyWhenExistsVersion")));
+        }
         let exists = exists.map(|(_, kind, api_version)| Binding { api_version, kind, output_name });
         Ok(Self { field, condition: None, exists })
     }

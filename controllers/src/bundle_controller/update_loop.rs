@@ -1,16 +1,26 @@
-//! Notices that somebody else keeps changing what a Bundle says, so that the two do not write for ever.
+//! What was written lately. It tells that somebody else keeps changing what a Bundle says, so that the two do not write for ever.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 /// How often what others have changed is put right within [`WINDOW`]. After that it is left to people.
 const MAX_CORRECTIONS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(600);
 
+/// What was written of one resource. It is kept whether or not the object is looked at meanwhile: whoever forgets it takes the
+/// next change of somebody else for a wish of the Bundle's, and does not count it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// What was applied last.
+    pub(super) applied: Option<Value>,
+    pub(super) corrections: Corrections,
+}
+
 /// What has been put right lately in one object.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Corrections {
     when: VecDeque<Instant>,
     /// Who had changed it, and which fields.

@@ -3,39 +3,49 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use bailiwick_api::bundle::{Part, PlannedResource, Reference, is_secret};
+use bailiwick_api::bundle::{PART_OF_LABEL, Part, PlannedResource, Reference, is_secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::observed::{Observed, Seen};
 use super::outcome::Outcome;
 
 /// Types of Secrets that are somebody's identity, and no values for others.
 const IDENTITIES: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+/// The type of Secrets whose values are for whoever may read them.
+const OPAQUE: &str = "Opaque";
+/// What begins the types of those that are made for applications to use.
+const SERVICE_BINDING: &str = "servicebinding.io/";
 /// Metadata that is the server's to say.
 const SERVERS: [&str; 6] =
     ["uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "selfLink"];
 
-/// The object of a resource, with the values that its dependencies have.
+/// The object of a resource, with the values that its dependencies have, as part of this set.
 pub(super) fn rendered(
     resource: &PlannedResource,
     observed: &HashMap<String, Observed>,
+    apply_set: &str,
 ) -> Result<Value, Box<Outcome>> {
     let find = |reference: &Reference| {
         let seen = source(reference, observed)?;
         match reference.part {
             Part::Output if seen.is_secret() => {
                 let decoded = decoded(&seen.object);
-                reference.path.find(&decoded).map(|found| Cow::Owned(found.clone()))
+                reference.find(&decoded).map(|found| Cow::Owned(found.into_owned()))
             }
-            Part::Object | Part::Binding | Part::Output => reference.path.find(&seen.object).map(Cow::Borrowed),
+            Part::Object | Part::Binding | Part::Output => reference.find(&seen.object),
         }
     };
     let mut object = resource.template.render(&find).map_err(|error| Box::new(Outcome::of_render(&error)))?;
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in SERVERS {
             metadata.remove(field);
+        }
+        let labels = metadata.entry("labels").or_insert(Value::Null);
+        // What is neither is refused as it is by the host.
+        if labels.is_null() || labels.is_object() {
+            labels[PART_OF_LABEL] = json!(apply_set);
         }
     }
     Ok(object)
@@ -56,13 +66,25 @@ pub(super) fn check_secrets(
             return Err(Box::new(Outcome::error("SecretLeak", message)));
         }
         let kind = seen.object.get("type").and_then(Value::as_str).unwrap_or_default();
-        if IDENTITIES.contains(&kind) {
-            let message =
-                format!("{} is of a Secret of type {kind}, which is an identity and no value", used.reference);
+        if !has_values(kind, used.reference.part) {
+            let message = format!(
+                "{} is of a Secret of type {kind}, which has no values for others; those of type {OPAQUE} and \
+                 {SERVICE_BINDING}… have",
+                used.reference
+            );
             return Err(Box::new(Outcome::error("SecretTypeNotAllowed", message)));
         }
     }
     Ok(())
+}
+
+/// Whether the values of a Secret of this type may be used. Of the Bundle's own it says itself what they are; of others, such as
+/// private keys, it takes only what is meant for it.
+fn has_values(kind: &str, part: Part) -> bool {
+    match part {
+        Part::Object => !IDENTITIES.contains(&kind),
+        Part::Binding | Part::Output => kind.is_empty() || kind == OPAQUE || kind.starts_with(SERVICE_BINDING),
+    }
 }
 
 /// The object that a reference looks into.
@@ -76,7 +98,7 @@ fn source<'o>(reference: &Reference, observed: &'o HashMap<String, Observed>) ->
 }
 
 /// A Secret with its data as text. What is no text is not there.
-fn decoded(secret: &Value) -> Value {
+pub(super) fn decoded(secret: &Value) -> Value {
     let mut decoded = secret.clone();
     if let Some(data) = decoded.get_mut("data").and_then(Value::as_object_mut) {
         data.retain(|_, value| {
@@ -92,3 +114,6 @@ fn decoded(secret: &Value) -> Value {
     }
     decoded
 }
+
+#[cfg(test)]
+mod tests;

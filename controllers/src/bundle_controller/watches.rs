@@ -6,14 +6,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bailiwick_api::ServiceAccountRef;
 use futures::StreamExt;
 use kube::api::{DynamicObject, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt, watcher};
+use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::FROM_TIME_TO_TIME;
 use super::hands::Hands;
 use super::host_kinds::HostKind;
 use crate::place::Place;
@@ -38,20 +40,29 @@ pub(super) enum Interest {
     OwnedBy(String),
 }
 
+/// What a Bundle wants to hear of, and as whom.
+pub(super) type Interests = HashSet<(WatchKey, Interest)>;
+
 /// What has happened to an object since it was asked last: it has this version now, or it is gone or of no known version.
 pub(super) type News = HashMap<(HostKind, String), Option<u64>>;
 
-/// The watches. Clones are the same.
-#[derive(Clone)]
+/// The watches. They end with it.
 pub(super) struct Watches {
     state: Arc<Mutex<State>>,
+    queue: Queue<Place>,
+}
+
+/// What a task knows of the watches, without keeping them: they own it.
+#[derive(Clone)]
+struct WeakWatches {
+    state: Weak<Mutex<State>>,
     queue: Queue<Place>,
 }
 
 #[derive(Default)]
 struct State {
     watches: HashMap<WatchKey, Watch>,
-    interests: HashMap<Place, HashSet<(WatchKey, Interest)>>,
+    interests: HashMap<Place, Interests>,
     news: HashMap<Place, News>,
 }
 
@@ -62,12 +73,22 @@ struct Watch {
     objects: HashMap<String, Meta>,
     interested: HashMap<Interest, HashSet<Place>>,
     _task: Option<AbortOnDropHandle<()>>,
+    /// While it tells nothing any more: soon has those look for themselves who rely on it.
+    silence: Option<AbortOnDropHandle<()>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Meta {
     version: Option<u64>,
     owners: Vec<String>,
+}
+
+// === impl WatchKey ===
+
+impl WatchKey {
+    pub(super) fn of(hands: &Hands, kind: &HostKind) -> Self {
+        Self { account: hands.account().clone(), kind: kind.clone() }
+    }
 }
 
 // === impl Watches ===
@@ -80,7 +101,7 @@ impl Watches {
 
     /// A Bundle wants to hear of something from now on.
     pub(super) fn add(&self, bundle: &Place, hands: &Hands, kind: &HostKind, interest: Interest) {
-        let key = WatchKey { account: hands.account().clone(), kind: kind.clone() };
+        let key = WatchKey::of(hands, kind);
         let mut state = self.state();
         state.interests.entry(bundle.clone()).or_default().insert((key.clone(), interest.clone()));
         let count = state.watches.len();
@@ -88,7 +109,7 @@ impl Watches {
             Some(watch) => watch,
             None if count >= MAX_WATCHES => return,
             None => {
-                let task = tokio::spawn(self.clone().follow(key.clone(), hands.clone()));
+                let task = tokio::spawn(self.weak().follow(key.clone(), hands.clone()));
                 let watch = Watch { _task: Some(AbortOnDropHandle::new(task)), ..Watch::default() };
                 state.watches.entry(key).or_insert(watch)
             }
@@ -97,11 +118,10 @@ impl Watches {
     }
 
     /// A Bundle wants to hear of these only.
-    pub(super) fn keep(&self, bundle: &Place, wanted: &HashSet<(HostKind, Interest)>) {
+    pub(super) fn keep(&self, bundle: &Place, wanted: &Interests) {
         let mut state = self.state();
         let Some(interests) = state.interests.get_mut(bundle) else { return };
-        let is_wanted = |(key, interest): &(WatchKey, Interest)| wanted.contains(&(key.kind.clone(), interest.clone()));
-        let dropped: Vec<(WatchKey, Interest)> = interests.extract_if(|interest| !is_wanted(interest)).collect();
+        let dropped: Vec<(WatchKey, Interest)> = interests.extract_if(|interest| !wanted.contains(interest)).collect();
         if interests.is_empty() {
             state.interests.remove(bundle);
         }
@@ -130,38 +150,38 @@ impl Watches {
 
     /// Whether a kind is watched as this account.
     pub(super) fn is_live(&self, hands: &Hands, kind: &HostKind) -> bool {
-        let key = WatchKey { account: hands.account().clone(), kind: kind.clone() };
+        let key = WatchKey::of(hands, kind);
         self.state().watches.get(&key).is_some_and(|watch| watch.is_live)
     }
 
     /// The names of objects of a kind that an object owns; none if the kind is not watched.
     pub(super) fn owned_by(&self, hands: &Hands, kind: &HostKind, owner: &str) -> Option<Vec<String>> {
-        let key = WatchKey { account: hands.account().clone(), kind: kind.clone() };
+        let key = WatchKey::of(hands, kind);
         let state = self.state();
         let watch = state.watches.get(&key).filter(|watch| watch.is_live)?;
         let is_owned = |(_, meta): &(&String, &Meta)| meta.owners.iter().any(|other| other == owner);
         Some(watch.objects.iter().filter(is_owned).map(|(name, _)| name.clone()).collect())
     }
 
-    async fn follow(self, key: WatchKey, hands: Hands) {
-        let mut found = HashMap::new();
-        let mut events = pin!(watcher(hands.metadata(&key.kind), watcher::Config::default()).default_backoff());
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(watcher::Event::Init) => found.clear(),
-                Ok(watcher::Event::InitApply(object)) => drop(found.insert(name(&object), Meta::of(&object))),
-                Ok(watcher::Event::InitDone) => self.replace(&key, std::mem::take(&mut found)),
-                Ok(watcher::Event::Apply(object)) => self.change(&key, &name(&object), Some(Meta::of(&object))),
-                Ok(watcher::Event::Delete(object)) => self.change(&key, &name(&object), None),
-                Err(error) => {
-                    let account = &key.account;
-                    tracing::debug!(%error, "{} cannot be watched as {account} at present", key.kind.resource.plural);
-                    if let Some(watch) = self.state().watches.get_mut(&key) {
-                        watch.is_live = false;
-                    }
-                }
+    /// Nothing is told any more. If that stays so, whoever is interested looks for themselves from then on. A short silence, as
+    /// when the host begins anew, is none of their business: all is listed afterwards.
+    fn fall_silent(&self, key: &WatchKey) {
+        let mut state = self.state();
+        let Some(watch) = state.watches.get_mut(key).filter(|watch| watch.is_live) else { return };
+        watch.is_live = false;
+        let (watches, key) = (self.weak(), key.clone());
+        watch.silence = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            sleep(FROM_TIME_TO_TIME).await;
+            if let Some(watches) = watches.upgrade() {
+                watches.have_all_look(&key);
             }
-        }
+        })));
+    }
+
+    fn have_all_look(&self, key: &WatchKey) {
+        let state = self.state();
+        let interested = state.watches.get(key).into_iter().flat_map(|watch| watch.interested.values());
+        self.queue.extend(interested.flatten().cloned());
     }
 
     /// Everything was listed anew. Whoever is interested looks again: what happened in between is not known.
@@ -169,6 +189,7 @@ impl Watches {
         let mut state = self.state();
         let Some(watch) = state.watches.get_mut(key) else { return };
         watch.is_live = true;
+        watch.silence = None;
         let mut told: Vec<(Place, String, Option<u64>)> = Vec::new();
         for (interest, places) in &watch.interested {
             let names: Vec<&String> = match interest {
@@ -213,8 +234,41 @@ impl Watches {
         }
     }
 
+    fn weak(&self) -> WeakWatches {
+        WeakWatches { state: Arc::downgrade(&self.state), queue: self.queue.clone() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl WeakWatches ===
+
+impl WeakWatches {
+    /// The watches, unless they have ended.
+    fn upgrade(&self) -> Option<Watches> {
+        self.state.upgrade().map(|state| Watches { state, queue: self.queue.clone() })
+    }
+
+    async fn follow(self, key: WatchKey, hands: Hands) {
+        let mut found = HashMap::new();
+        let mut events = pin!(watcher(hands.metadata(&key.kind), watcher::Config::default()).default_backoff());
+        while let Some(event) = events.next().await {
+            let Some(watches) = self.upgrade() else { return };
+            match event {
+                Ok(watcher::Event::Init) => found.clear(),
+                Ok(watcher::Event::InitApply(object)) => drop(found.insert(name(&object), Meta::of(&object))),
+                Ok(watcher::Event::InitDone) => watches.replace(&key, std::mem::take(&mut found)),
+                Ok(watcher::Event::Apply(object)) => watches.change(&key, &name(&object), Some(Meta::of(&object))),
+                Ok(watcher::Event::Delete(object)) => watches.change(&key, &name(&object), None),
+                Err(error) => {
+                    let account = &key.account;
+                    tracing::debug!(%error, "{} cannot be watched as {account} at present", key.kind.resource.plural);
+                    watches.fall_silent(&key);
+                }
+            }
+        }
     }
 }
 
@@ -251,3 +305,6 @@ impl Meta {
 fn name(object: &PartialObjectMeta<DynamicObject>) -> String {
     object.metadata.name.clone().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bailiwick_api::{DERIVED_LABEL, ServiceAccountRef};
 use futures::StreamExt;
@@ -9,6 +10,7 @@ use kube::api::PartialObjectMeta;
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
+use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::copies::Made;
@@ -18,6 +20,9 @@ use crate::queue::Queue;
 
 /// How many watches there are at most. Beyond that, what was changed is noticed when claims are looked at again.
 const MAX_WATCHES: usize = 1_000;
+
+/// How often it is tried again to follow what may not be followed.
+const FORBIDDEN_PERIOD: Duration = Duration::from_secs(60);
 
 /// Who follows.
 pub(super) struct Drift {
@@ -95,7 +100,7 @@ impl Drift {
     }
 }
 
-/// Follows one kind in one namespace until it may not be followed.
+/// Follows one kind in one namespace for as long as it is polled.
 async fn follow(
     client: Client,
     resource: ApiResource,
@@ -128,8 +133,8 @@ async fn follow(
             }
             Ok(watcher::Event::Delete(object)) => queue.extend(touched(&object.name_any(), None)),
             Err(error) if is_forbidden(&error) => {
-                tracing::debug!(%account, kind = resource.kind, "what claims made may not be followed: it is looked at from time to time");
-                return;
+                tracing::debug!(%account, kind = resource.kind, "what claims made may not be followed: that is tried again");
+                sleep(FORBIDDEN_PERIOD).await;
             }
             Err(error) => {
                 tracing::debug!(%error, %account, kind = resource.kind, "what claims made cannot be followed");

@@ -11,6 +11,14 @@ use crate::place::Place;
 /// Labels of a namespace.
 type Labels = BTreeMap<String, String>;
 
+/// What is known of a namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NamespaceState {
+    pub(super) labels: Labels,
+    /// Whether it is to go, with all that is in it.
+    pub(super) is_going: bool,
+}
+
 /// What is known.
 #[derive(Default)]
 pub(super) struct Index {
@@ -19,7 +27,7 @@ pub(super) struct Index {
     catalogs: HashMap<String, Arc<ResourceCatalog>>,
     /// The UIDs of service accounts.
     accounts: HashMap<Place, String>,
-    namespaces: HashMap<String, Arc<Labels>>,
+    namespaces: HashMap<String, Arc<NamespaceState>>,
     /// By entry, the claims of it.
     by_entry: HashMap<Place, BTreeSet<Place>>,
     /// By catalog, the claims from it.
@@ -35,15 +43,28 @@ pub(super) struct State {
     pub(super) account_uid: Option<String>,
     /// The UID of the entry's service account.
     pub(super) publishing_account: Option<String>,
-    /// The labels of the claim's namespace.
-    pub(super) namespace_labels: Option<Arc<Labels>>,
+    /// The claim's namespace, if it is there.
+    pub(super) namespace: Option<Arc<NamespaceState>>,
+}
+
+// === impl State ===
+
+impl State {
+    /// Whether the claim's namespace is to go, with all that is in it, or is gone.
+    pub(super) fn is_namespace_ending(&self) -> bool {
+        self.namespace.as_ref().is_none_or(|namespace| namespace.is_going)
+    }
 }
 
 // === impl Index ===
 
 impl Index {
-    /// A claim is like this now, or gone.
-    pub(super) fn set_claim(&mut self, place: Place, claim: Option<ResourceCatalogClaim>) -> Vec<Place> {
+    /// A claim is like this now, or gone. Beside what that touches, the entry that nobody follows any more because of it.
+    pub(super) fn set_claim(
+        &mut self,
+        place: Place,
+        claim: Option<ResourceCatalogClaim>,
+    ) -> (Vec<Place>, Option<Place>) {
         let claim = claim.map(|mut claim| {
             claim.metadata.managed_fields = None;
             Arc::new(claim)
@@ -58,8 +79,10 @@ impl Index {
             self.by_catalog.entry(claim.spec.catalog_name.clone()).or_default().insert(place.clone());
         }
         // What the status says has been written here, or by who realizes an extension.
-        let is_same = old.zip(claim).is_some_and(|(old, new)| asked(&old) == asked(&new));
-        if is_same { Vec::new() } else { vec![place] }
+        let is_same = old.as_ref().zip(claim.as_ref()).is_some_and(|(old, new)| asked(old) == asked(new));
+        let followed = old.filter(|claim| claim.spec.keep_synchronized).map(|claim| entry_of(&claim));
+        let left = followed.filter(|entry| !self.is_followed(entry));
+        (if is_same { Vec::new() } else { vec![place] }, left)
     }
 
     /// An entry is like this now, or gone.
@@ -104,14 +127,14 @@ impl Index {
         self.claims_in(&place.namespace).filter(acts).map(|(place, _)| place.clone()).collect()
     }
 
-    /// A namespace has these labels now, or is gone.
-    pub(super) fn set_namespace(&mut self, name: String, labels: Option<Labels>) -> Vec<Place> {
-        let labels = labels.map(Arc::new);
-        let old = match &labels {
-            Some(labels) => self.namespaces.insert(name.clone(), labels.clone()),
+    /// A namespace is like this now, or gone.
+    pub(super) fn set_namespace(&mut self, name: String, namespace: Option<NamespaceState>) -> Vec<Place> {
+        let namespace = namespace.map(Arc::new);
+        let old = match &namespace {
+            Some(namespace) => self.namespaces.insert(name.clone(), namespace.clone()),
             None => self.namespaces.remove(&name),
         };
-        if old == labels {
+        if old == namespace {
             return Vec::new();
         }
         self.claims_in(&name).map(|(place, _)| place.clone()).collect()
@@ -130,7 +153,7 @@ impl Index {
             catalog: self.catalogs.get(&claim.spec.catalog_name).cloned(),
             account_uid: account(&place.namespace, claim.spec.account()),
             publishing_account: publishing,
-            namespace_labels: self.namespaces.get(&place.namespace).cloned(),
+            namespace: self.namespaces.get(&place.namespace).cloned(),
             entry,
             claim,
         })
@@ -140,6 +163,12 @@ impl Index {
     pub(super) fn followers(&self, entry: &Place) -> Vec<Place> {
         let follows = |place: &&Place| self.claims.get(place).is_some_and(|claim| claim.spec.keep_synchronized);
         self.by_entry.get(entry).into_iter().flatten().filter(follows).cloned().collect()
+    }
+
+    /// Whether an entry is there, and claims are to follow it.
+    pub(super) fn is_followed(&self, entry: &Place) -> bool {
+        let follows = |place: &Place| self.claims.get(place).is_some_and(|claim| claim.spec.keep_synchronized);
+        self.entries.contains_key(entry) && self.by_entry.get(entry).into_iter().flatten().any(follows)
     }
 
     /// All claims that are to follow their entries.
@@ -193,3 +222,6 @@ fn published(entry: &ResourceCatalogEntry) -> impl PartialEq {
         (status.catalogs, status.generation, status.local_resources, status.service_account),
     )
 }
+
+#[cfg(test)]
+mod tests;

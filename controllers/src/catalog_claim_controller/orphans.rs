@@ -1,15 +1,18 @@
 //! Lets go of what is to stay when its claim goes: as the claim's account, and only of what the claim made.
 
-use bailiwick_api::{CreatedResource, DeletionPolicy, ResourceCatalogClaim, ServiceAccountRef};
+use bailiwick_api::{
+    CreatedResource, DeletionPolicy, ListedResource, ResourceCatalogClaim, ResourceCatalogEntry, ServiceAccountRef,
+};
 use kube::api::{Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-use super::due;
+use super::copies::is_among;
+use super::due::{self, Obstacle};
 use super::index::State;
-use super::{FIELD_MANAGER, due::Obstacle};
-use crate::disown::disown;
+use super::{FIELD_MANAGER, sources};
+use crate::disown::{Tie, disown};
 use crate::host::Clients;
 use crate::host_kinds::HostKinds;
 
@@ -37,25 +40,16 @@ impl NotLetGo {
 }
 
 /// Lets go of what a claim made that is going, if that is to stay.
-pub(super) async fn let_go(clients: &Clients, state: &State) -> Result<(), NotLetGo> {
+pub(super) async fn let_go(clients: &Clients, kinds: &HostKinds, state: &State) -> Result<(), NotLetGo> {
     let claim = &state.claim;
     let finalizers = claim.metadata.finalizers.clone().unwrap_or_default();
     if !finalizers.iter().any(|finalizer| finalizer == ResourceCatalogClaim::ORPHAN_FINALIZER) {
         return Ok(());
     }
-    let created = claim.status.as_ref().map(|status| status.created_resources.as_slice()).unwrap_or_default();
-    // Whoever has changed their mind meanwhile lets it go with the claim.
-    if !created.is_empty() && claim.spec.deletion_policy == Some(DeletionPolicy::Orphan) {
-        let account = due::account(state).map_err(NotLetGo::Blocked)?;
-        let (kinds, client) = (HostKinds::new(clients.host.clone()), clients.act_as.client(&account));
-        for resource in created {
-            let released = release(&kinds, &client, &account, claim, resource).await;
-            released.map_err(|source| NotLetGo::Resource {
-                kind: resource.kind.clone(),
-                name: resource.name.clone(),
-                source: Box::new(source),
-            })?;
-        }
+    // Whoever has changed their mind meanwhile lets it go with the claim. Where all goes that is in a namespace nothing can stay,
+    // and neither is there an account to let it go.
+    if claim.spec.deletion_policy == Some(DeletionPolicy::Orphan) && !state.is_namespace_ending() {
+        release_all(clients, kinds, state).await?;
     }
     let left: Vec<String> =
         finalizers.into_iter().filter(|finalizer| finalizer != ResourceCatalogClaim::ORPHAN_FINALIZER).collect();
@@ -71,6 +65,52 @@ pub(super) async fn let_go(clients: &Clients, state: &State) -> Result<(), NotLe
     }
 }
 
+/// Takes the claim out of the owners of all that it made: of what its status tells, and of what the entry has and was made just
+/// before the claim was to go, or before someone ended who would have told of it.
+async fn release_all(clients: &Clients, kinds: &HostKinds, state: &State) -> Result<(), NotLetGo> {
+    let claim = &state.claim;
+    let (told, pending) = claim
+        .status
+        .as_ref()
+        .map(|status| (&*status.created_resources, &*status.pending_resources))
+        .unwrap_or_default();
+    let account = match due::account(state) {
+        Ok(account) => account,
+        Err(obstacle) if !told.is_empty() || !pending.is_empty() => return Err(NotLetGo::Blocked(obstacle)),
+        // Nothing is known that it would have made.
+        Err(_) => return Ok(()),
+    };
+    let client = clients.act_as.client(&account);
+    let of_entry = state.entry.iter().flat_map(|entry| named(claim, entry));
+    let untold =
+        pending.iter().cloned().chain(of_entry).filter(|one| !is_among(one, told)).map(|one| CreatedResource {
+            api_version: one.api_version,
+            kind: one.kind,
+            name: one.name,
+            // None is known, so it is the claim's only if it says so.
+            uid: String::new(),
+        });
+    let untold: Vec<CreatedResource> = untold.collect();
+    for resource in told.iter().chain(&untold) {
+        let released = release(kinds, &client, &account, claim, resource).await;
+        released.map_err(|source| {
+            // What is remembered of the kind may not be so any more.
+            kinds.forget(&resource.api_version, &resource.kind);
+            NotLetGo::Resource { kind: resource.kind.clone(), name: resource.name.clone(), source: Box::new(source) }
+        })?;
+    }
+    Ok(())
+}
+
+/// What a claim makes of an entry.
+fn named(claim: &ResourceCatalogClaim, entry: &ResourceCatalogEntry) -> Vec<ListedResource> {
+    let prefix = claim.spec.name_prefix.as_deref().unwrap_or_default();
+    let named = sources::names(entry).into_iter();
+    named
+        .map(|(api_version, kind, name)| ListedResource { api_version, kind, name: format!("{prefix}{name}") })
+        .collect()
+}
+
 /// Takes the claim out of the owners of a resource that it made.
 async fn release(
     kinds: &HostKinds,
@@ -79,8 +119,19 @@ async fn release(
     claim: &ResourceCatalogClaim,
     created: &CreatedResource,
 ) -> kube::Result<()> {
-    let Some(kind) = kinds.find(&created.api_version, &created.kind).await? else { return Ok(()) };
+    let Some(kind) = kinds.find_in_any_version(&created.api_version, &created.kind).await? else { return Ok(()) };
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), account.namespace(), &kind.resource);
+    if created.uid.is_empty() && !may_have_made(&api, &created.name).await? {
+        return Ok(());
+    }
     let owner = claim.metadata.uid.as_deref().unwrap_or_default();
-    disown(&api, (&created.name, &created.uid), owner, &claim.field_manager()).await
+    disown(&api, (&created.name, &created.uid), Tie { owner, label: None }, &claim.field_manager()).await
+}
+
+/// Whether there is something that an account may have made. What it may not even look at, it has not.
+async fn may_have_made(api: &Api<DynamicObject>, name: &str) -> kube::Result<bool> {
+    match api.get_metadata_opt(name).await {
+        Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(false),
+        found => Ok(found?.is_some()),
+    }
 }

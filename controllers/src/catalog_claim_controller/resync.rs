@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bailiwick_api::ResourceCatalogEntry;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::Shared;
@@ -26,10 +25,5 @@ impl Shared {
                 _ = ticks.tick() => self.queue.extend(self.index().all_followers()),
             }
         }
-    }
-
-    /// Notices when what an entry publishes changes.
-    pub(super) fn follow_sources(&self, entry: &ResourceCatalogEntry, account: Option<&str>) {
-        self.sources.follow(entry, account);
     }
 }

@@ -1,19 +1,24 @@
 //! What entries publish: lists that they hold, and resources that are read and followed as their accounts, under the UIDs that
 //! were recorded when they were written. Another resource of the same name is not read.
 
+mod known;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bailiwick_api::{ExposedResource, ResourceCatalogEntry, Satisfier, ServiceAccountRef};
-use futures::StreamExt;
 use futures::stream::select_all;
+use futures::{FutureExt, Stream, StreamExt};
 use kube::core::DynamicObject;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
+use self::known::{Fields, Known, News};
 use super::problem::Problem;
 use crate::host::ActAs;
 use crate::host_kinds::HostKinds;
@@ -21,6 +26,8 @@ use crate::place::Place;
 
 /// How many resources are followed at most. Beyond that they are read when claims are looked at again.
 const MAX_FOLLOWED: usize = 2_000;
+/// How often it is looked whether there is the kind of a source that is to be followed.
+const KIND_PERIOD: Duration = Duration::from_secs(10);
 
 /// A resource that an entry publishes.
 pub(super) struct Item {
@@ -29,7 +36,7 @@ pub(super) struct Item {
     pub(super) name: String,
     /// The UID of the resource, or of the entry whose list it stands in.
     pub(super) source_uid: String,
-    pub(super) content: Result<Arc<Map<String, Value>>, Problem>,
+    pub(super) content: Result<Fields, Problem>,
 }
 
 /// Who reads and follows.
@@ -37,13 +44,13 @@ pub(super) struct Sources {
     act_as: Arc<dyn ActAs>,
     kinds: Arc<HostKinds>,
     followed: Mutex<HashMap<Place, Followed>>,
-    news: Arc<News>,
+    changes: Arc<Changes>,
 }
 
 /// Entries whose sources have changed.
 #[derive(Default)]
-pub(super) struct News {
-    changed: Mutex<BTreeSet<Place>>,
+struct Changes {
+    entries: Mutex<BTreeSet<Place>>,
     arrived: Notify,
 }
 
@@ -51,33 +58,22 @@ pub(super) struct News {
 struct Followed {
     uid: Option<String>,
     generation: Option<i64>,
-    content: Arc<Mutex<Content>>,
-    count: usize,
+    sources: Arc<Vec<Mutex<Known>>>,
     _following: AbortOnDropHandle<()>,
-}
-
-/// What is known of an entry's sources, by their places in its status.
-#[derive(Default)]
-struct Content {
-    /// As they are. Only whoever follows them knows: what was read elsewhere may be older.
-    current: HashMap<usize, Arc<Map<String, Value>>>,
-    /// The states that copies were made of last.
-    read: HashMap<usize, Value>,
 }
 
 // === impl Sources ===
 
 impl Sources {
-    pub(super) fn new(act_as: Arc<dyn ActAs>, host: Client) -> Self {
-        let kinds = Arc::new(HostKinds::new(host));
-        Self { act_as, kinds, followed: Mutex::default(), news: Arc::default() }
+    pub(super) fn new(act_as: Arc<dyn ActAs>, kinds: Arc<HostKinds>) -> Self {
+        Self { act_as, kinds, followed: Mutex::default(), changes: Arc::default() }
     }
 
     /// Entries whose sources have changed since the last time. Waits until there are some.
     pub(super) async fn changed(&self) -> BTreeSet<Place> {
         loop {
-            self.news.arrived.notified().await;
-            let changed = std::mem::take(&mut *lock(&self.news.changed));
+            self.changes.arrived.notified().await;
+            let changed = std::mem::take(&mut *lock(&self.changes.entries));
             if !changed.is_empty() {
                 return changed;
             }
@@ -119,29 +115,27 @@ impl Sources {
             (entry.metadata.uid.clone(), entry.metadata.generation, exposed(entry).to_vec());
         let mut followed = lock(&self.followed);
         let place = Place::of(entry);
-        let is_same = |old: &Followed| (&old.uid, old.generation) == (&uid, generation);
-        if sources.is_empty() || followed.get(&place).is_some_and(is_same) {
+        if sources.is_empty() || followed.get(&place).is_some_and(|followed| followed.is_of(entry)) {
             return;
         }
         followed.remove(&place);
-        if followed.values().map(|followed| followed.count).sum::<usize>() + sources.len() > MAX_FOLLOWED {
+        if followed.values().map(|followed| followed.sources.len()).sum::<usize>() + sources.len() > MAX_FOLLOWED {
             return;
         }
-        let content = Arc::default();
-        let count = sources.len();
+        let known: Arc<Vec<Mutex<Known>>> = Arc::new(sources.iter().map(|_| Mutex::default()).collect());
         let following = follow(Following {
             client: self.act_as.client(&account),
             kinds: self.kinds.clone(),
             place: place.clone(),
             sources,
-            content: Arc::clone(&content),
-            news: self.news.clone(),
+            known: known.clone(),
+            changes: self.changes.clone(),
         });
         let following = AbortOnDropHandle::new(tokio::spawn(following));
-        followed.insert(place, Followed { uid, generation, content, count, _following: following });
+        followed.insert(place, Followed { uid, generation, sources: known, _following: following });
     }
 
-    /// An entry is gone.
+    /// An entry is gone, or nobody follows it any more.
     pub(super) fn forget(&self, entry: &Place) {
         lock(&self.followed).remove(entry);
     }
@@ -152,22 +146,28 @@ impl Sources {
         account: &ServiceAccountRef,
         index: usize,
         exposed: &ExposedResource,
-    ) -> Result<Arc<Map<String, Value>>, Problem> {
-        let cached = {
+    ) -> Result<Fields, Problem> {
+        let place = Place::of(entry);
+        let followed = {
             let followed = lock(&self.followed);
-            let of_this =
-                followed.get(&Place::of(entry)).filter(|followed| followed.generation == entry.metadata.generation);
-            of_this.map(|followed| followed.content.clone())
+            let of_this = followed.get(&place).filter(|followed| followed.is_of(entry));
+            of_this.map(|followed| followed.sources.clone())
         };
-        let read = |content: &Arc<Map<String, Value>>| {
-            if let (Some(known), Some(version)) = (&cached, version(content)) {
-                lock(known).read.insert(index, version.clone());
-            }
-        };
-        if let Some(content) = cached.as_ref().and_then(|known| lock(known).current.get(&index).cloned()) {
-            read(&content);
-            return checked(content, exposed);
+        let known = followed.as_ref().and_then(|sources| sources.get(index));
+        let now = Instant::now();
+        if let Some(current) = known.and_then(|known| lock(known).current(now)) {
+            return checked(current, exposed);
         }
+        let reading = known.map(|known| (known, lock(known).begin_reading(now)));
+        let found = self.read_elsewhere(account, exposed).await?;
+        if let Some((known, reading)) = reading {
+            self.changes.tell(&place, lock(known).was_read(reading, &found));
+        }
+        checked(found, exposed)
+    }
+
+    /// Asks the host.
+    async fn read_elsewhere(&self, account: &ServiceAccountRef, exposed: &ExposedResource) -> Result<Fields, Problem> {
         let unknown =
             || Problem::new("KindUnknown", format!("there is no kind {} of {}", exposed.kind, exposed.api_version));
         let kind = self.kinds.find(&exposed.api_version, &exposed.kind).await;
@@ -175,11 +175,7 @@ impl Sources {
         let sources: Api<DynamicObject> =
             Api::namespaced_with(self.act_as.client(account), account.namespace(), &kind.resource);
         match sources.get_opt(&exposed.name).await {
-            Ok(Some(object)) => {
-                let content = Arc::new(fields(&object, exposed));
-                read(&content);
-                checked(content, exposed)
-            }
+            Ok(Some(object)) => Ok(Arc::new(fields(&object, exposed))),
             Ok(None) => Err(Problem::new(
                 "SourceGone",
                 format!("the {} \"{}\" is gone where it was published", exposed.kind, exposed.name),
@@ -193,58 +189,86 @@ impl Sources {
     }
 }
 
+// === impl Followed ===
+
+impl Followed {
+    fn is_of(&self, entry: &ResourceCatalogEntry) -> bool {
+        (&self.uid, self.generation) == (&entry.metadata.uid, entry.metadata.generation)
+    }
+}
+
+// === impl Changes ===
+
+impl Changes {
+    fn tell(&self, entry: &Place, news: News) {
+        if news == News::Yes {
+            lock(&self.entries).insert(entry.clone());
+            self.arrived.notify_one();
+        }
+    }
+}
+
 struct Following {
     client: Client,
     kinds: Arc<HostKinds>,
     place: Place,
     sources: Vec<ExposedResource>,
-    content: Arc<Mutex<Content>>,
-    news: Arc<News>,
+    known: Arc<Vec<Mutex<Known>>>,
+    changes: Arc<Changes>,
 }
 
 /// Follows sources for as long as it is polled.
 async fn follow(following: Following) {
-    let Following { client, kinds, place, sources, content, news } = following;
-    let mut streams = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let Ok(Some(kind)) = kinds.find(&source.api_version, &source.kind).await else { continue };
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &place.namespace, &kind.resource);
-        let config = watcher::Config::default().fields(&format!("metadata.name={}", source.name));
-        streams.push(watcher(api, config).default_backoff().map(move |event| (index, event)).boxed());
+    let Following { client, kinds, place, sources, known, changes } = following;
+    let each = sources.iter().zip(known.iter()).map(|(source, known)| {
+        let api = api_of(client.clone(), &kinds, &place, source);
+        api.map(|api| news_of(api, source, known)).flatten_stream().boxed()
+    });
+    let mut news = select_all(each);
+    while let Some(news) = news.next().await {
+        changes.tell(&place, news);
     }
-    let mut events = select_all(streams);
-    // Those that have not been found again since their watch began anew.
-    let mut gone: BTreeSet<usize> = BTreeSet::new();
-    while let Some((index, event)) = events.next().await {
-        let is_news = match event {
-            Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object)) => {
-                gone.remove(&index);
-                let (new, mut content) = (Arc::new(fields(&object, &sources[index])), lock(&content));
-                let is_known = content.read.get(&index) == version(&new);
-                content.current.insert(index, new);
-                !is_known
-            }
-            Ok(watcher::Event::Delete(_)) => {
-                lock(&content).current.remove(&index);
-                true
-            }
-            Ok(watcher::Event::Init) => {
-                gone.insert(index);
-                false
-            }
-            // It went while nobody looked.
-            Ok(watcher::Event::InitDone) => gone.remove(&index) && lock(&content).current.remove(&index).is_some(),
-            Err(error) => {
-                tracing::debug!(%error, entry = %place, "what is published cannot be followed at present");
-                // It is read by whoever needs it, and they are told why it cannot be.
-                lock(&content).current.remove(&index).is_some()
-            }
-        };
-        if is_news {
-            lock(&news.changed).insert(place.clone());
-            news.arrived.notify_one();
+}
+
+/// Where a source is, once there is its kind.
+async fn api_of(client: Client, kinds: &HostKinds, place: &Place, source: &ExposedResource) -> Api<DynamicObject> {
+    loop {
+        match kinds.find(&source.api_version, &source.kind).await {
+            Ok(Some(kind)) => return Api::namespaced_with(client, &place.namespace, &kind.resource),
+            Ok(None) => {}
+            Err(error) => tracing::debug!(%error, kind = source.kind, "what is published cannot be found at present"),
         }
+        sleep(KIND_PERIOD).await;
     }
+}
+
+/// What happens to a source.
+fn news_of<'k>(
+    api: Api<DynamicObject>,
+    source: &'k ExposedResource,
+    known: &'k Mutex<Known>,
+) -> impl Stream<Item = News> + Send + use<'k> {
+    let config = watcher::Config::default().fields(&format!("metadata.name={}", source.name));
+    // Whether it was found since its watch began anew.
+    let mut is_found = false;
+    watcher(api, config).default_backoff().map(move |event| match event {
+        Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object)) => {
+            is_found = true;
+            lock(known).appeared(Arc::new(fields(&object, source)))
+        }
+        Ok(watcher::Event::Init) => {
+            is_found = false;
+            News::No
+        }
+        // It may have gone while nobody looked.
+        Ok(watcher::Event::InitDone) if is_found => News::No,
+        Ok(watcher::Event::InitDone | watcher::Event::Delete(_)) => lock(known).went(),
+        Err(error) => {
+            tracing::debug!(%error, kind = source.kind, "what is published cannot be followed at present");
+            // Whoever reads it is told why it cannot be.
+            lock(known).is_out_of_sight()
+        }
+    })
 }
 
 /// The account as which an entry's sources are read, if it is the one that was named.
@@ -259,6 +283,21 @@ fn publisher(entry: &ResourceCatalogEntry, uid: Option<&str>) -> Result<ServiceA
             "SourceForbidden",
             "the service account as which this is published is gone, or another one: its publisher has to write the entry again",
         )),
+    }
+}
+
+/// What an entry publishes, by version, kind and name.
+pub(super) fn names(entry: &ResourceCatalogEntry) -> Vec<(String, String, String)> {
+    match entry.spec.satisfier() {
+        Some(Satisfier::ResourceList(list)) => {
+            let listed = list.resources.iter().map(|resource| listed(resource, ""));
+            listed.map(|item| (item.api_version, item.kind, item.name)).collect()
+        }
+        Some(Satisfier::LocalResources(_)) => {
+            let exposed = exposed(entry).iter().cloned();
+            exposed.map(|exposed| (exposed.api_version, exposed.kind, exposed.name)).collect()
+        }
+        Some(Satisfier::Extension(_)) | None => Vec::new(),
     }
 }
 
@@ -279,7 +318,7 @@ fn listed(resource: &Map<String, Value>, uid: &str) -> Item {
 }
 
 /// Only what was published when the entry was written.
-fn checked(content: Arc<Map<String, Value>>, exposed: &ExposedResource) -> Result<Arc<Map<String, Value>>, Problem> {
+fn checked(content: Fields, exposed: &ExposedResource) -> Result<Fields, Problem> {
     let uid = content.get("metadata").and_then(|metadata| metadata.get("uid")).and_then(Value::as_str);
     if uid.is_some() && uid == exposed.uid.as_deref() {
         return Ok(content);
@@ -301,10 +340,6 @@ fn fields(object: &DynamicObject, exposed: &ExposedResource) -> Map<String, Valu
     fields.insert("apiVersion".to_owned(), exposed.api_version.as_str().into());
     fields.insert("kind".to_owned(), exposed.kind.as_str().into());
     fields
-}
-
-fn version(object: &Map<String, Value>) -> Option<&Value> {
-    object.get("metadata").and_then(|metadata| metadata.get("resourceVersion"))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

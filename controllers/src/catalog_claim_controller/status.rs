@@ -3,19 +3,19 @@
 use std::time::SystemTime;
 
 use bailiwick_api::{
-    ClaimError, ConditionStatus, CreatedResource, PinnedAccount, ResourceCatalogClaim, ResourceCatalogClaimStatus,
-    ResourceCatalogEntry,
+    ClaimError, ConditionStatus, CreatedResource, ListedResource, PinnedAccount, ResourceCatalogClaim,
+    ResourceCatalogClaimStatus, ResourceCatalogEntry, counted,
 };
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::json;
 
 use super::FIELD_MANAGER;
 use super::copies::Realized;
-use super::due::{Due, Obstacle};
+use super::due::Obstacle;
 use super::orphans::NotLetGo;
 use crate::announce::Announcer;
 use crate::conditions::{self, Verdict};
-use crate::status::{StatusError, listed, write};
+use crate::status::{StatusError, listed, write, written};
 
 /// How many errors a message has at most.
 const NAMED: usize = 5;
@@ -34,15 +34,23 @@ pub(super) struct Reporter<'r> {
 // === impl Reporter ===
 
 impl Reporter<'_> {
-    /// Says that the claim was looked at, and nothing is due.
+    /// Says that the claim was looked at, and nothing is due: it does not follow.
     pub(super) async fn observed(self) -> Result<(), StatusError> {
-        self.write(self.begin()).await
+        let mut status = self.begin();
+        status.conditions.retain(|condition| condition.condition_type != ResourceCatalogClaim::SYNCED);
+        self.write(status).await
     }
 
     /// Says that someone else realizes it, who is found by this.
     pub(super) async fn hand_over(self, realizer: &str) -> Result<(), StatusError> {
         let mut status = self.begin();
         status.realizer = Some(realizer.to_owned());
+        // What was in the way is not any more. All else has been said by who realizes it.
+        status.conditions.retain(|condition| {
+            let is_ours =
+                [ResourceCatalogClaim::READY, ResourceCatalogClaim::SYNCED].contains(&&*condition.condition_type);
+            !is_ours || !Obstacle::is_reason(&condition.reason)
+        });
         if conditions::find(&status.conditions, ResourceCatalogClaim::READY).is_none() {
             let message =
                 format!("no controller has realized this claim yet; whoever does so for {realizer} says it here");
@@ -61,8 +69,7 @@ impl Reporter<'_> {
             None => ResourceCatalogClaim::READY,
         };
         self.say(&mut status, condition, ConditionStatus::False, reason, message);
-        self.announce(&status, condition).await;
-        self.write(status).await
+        self.write_and_announce(status, condition).await
     }
 
     /// Says why it stays, though it is to go. Whoever deletes a claim names no account, so the one that was named counts.
@@ -72,23 +79,26 @@ impl Reporter<'_> {
             "what the claim made is to stay, but cannot be let go: {why}. With spec.deletionPolicy Delete it goes with the claim"
         );
         self.say(&mut status, ResourceCatalogClaim::READY, ConditionStatus::False, why.reason(), &message);
-        self.announce(&status, ResourceCatalogClaim::READY).await;
-        self.write(status).await
+        self.write_and_announce(status, ResourceCatalogClaim::READY).await
+    }
+
+    /// Writes down what is about to be made for it. Gives the claim that says so, if it is still there: what is made from now on
+    /// is found, whatever becomes of who makes it and of the claim.
+    pub(super) async fn about_to_make(
+        self,
+        more: Vec<ListedResource>,
+    ) -> Result<Option<ResourceCatalogClaim>, StatusError> {
+        let before = self.claim.status.iter().flat_map(|status| status.pending_resources.iter().cloned());
+        let pending: Vec<ListedResource> = before.chain(more).collect();
+        written(&self.claims(), self.claim, json!({ "pendingResources": pending }), FIELD_MANAGER).await
     }
 
     /// Says what has become of it.
-    pub(super) async fn realized(
-        self,
-        entry: &ResourceCatalogEntry,
-        realized: Realized,
-        due: Due,
-    ) -> Result<(), StatusError> {
+    pub(super) async fn realized(self, entry: &ResourceCatalogEntry, realized: Realized) -> Result<(), StatusError> {
         let mut status = self.begin();
-        let Realized { created, errors, is_whole } = realized;
-        // What was to be done again for this number, and was not, is still to be done.
-        if due == Due::Missing || errors.is_empty() || self.claim.spec.keep_synchronized {
-            status.generation = self.claim.spec.generation;
-        }
+        let Realized { created, pending, errors, is_whole } = realized;
+        // What was to be done for this number, and was not, stands in the errors.
+        status.generation = self.claim.spec.generation;
         status.entry_generation = entry.metadata.generation;
         status.realizer = None;
         status.created_resources = created
@@ -100,26 +110,25 @@ impl Reporter<'_> {
                 uid: made.uid,
             })
             .collect();
+        status.pending_resources = pending;
         status.errors = errors;
         let count = status.created_resources.len();
         let told = summary(&status.errors);
         let (ready, reason, message) = match is_whole {
-            true => (ConditionStatus::True, "Realized".to_owned(), format!("{count} resources")),
+            true => (ConditionStatus::True, "Realized".to_owned(), counted(count, "resource")),
             false => (ConditionStatus::False, first_reason(&status.errors), told.clone()),
         };
         self.say(&mut status, ResourceCatalogClaim::READY, ready, &reason, &message);
-        status.conditions.retain(|condition| condition.condition_type != ResourceCatalogClaim::SYNCED);
         if self.claim.spec.keep_synchronized {
-            // Its time of change is kept where the old one was.
-            status.conditions.extend(self.old(ResourceCatalogClaim::SYNCED));
             let (synced, reason) = match status.errors.is_empty() {
                 true => (ConditionStatus::True, "InSync".to_owned()),
                 false => (ConditionStatus::False, synced_reason(&status.errors)),
             };
             self.say(&mut status, ResourceCatalogClaim::SYNCED, synced, &reason, &told);
+        } else {
+            status.conditions.retain(|condition| condition.condition_type != ResourceCatalogClaim::SYNCED);
         }
-        self.announce(&status, ResourceCatalogClaim::READY).await;
-        self.write(status).await
+        self.write_and_announce(status, ResourceCatalogClaim::READY).await
     }
 
     /// What is said already, with what is always so.
@@ -151,6 +160,13 @@ impl Reporter<'_> {
         conditions::set(&mut status.conditions, verdict, self.claim.metadata.generation, self.now);
     }
 
+    /// Says it, and then tells of it: what could not be said is tried again, and would be told again each time.
+    async fn write_and_announce(self, status: ResourceCatalogClaimStatus, condition: &str) -> Result<(), StatusError> {
+        self.write(status.clone()).await?;
+        self.announce(&status, condition).await;
+        Ok(())
+    }
+
     /// Tells of what is said otherwise than before.
     async fn announce(self, status: &ResourceCatalogClaimStatus, condition: &str) {
         let Some(new) = conditions::find(&status.conditions, condition) else { return };
@@ -171,13 +187,16 @@ impl Reporter<'_> {
         }
         let status = json!({
             "conditions": listed(&new.conditions), "errors": listed(&new.errors),
-            "createdResources": listed(&new.created_resources), "entryGeneration": new.entry_generation,
+            "createdResources": listed(&new.created_resources), "pendingResources": listed(&new.pending_resources),
+            "entryGeneration": new.entry_generation,
             "generation": new.generation, "observedGeneration": new.observed_generation, "realizer": new.realizer,
             "serviceAccount": new.service_account,
         });
-        let namespace = self.claim.namespace().unwrap_or_default();
-        let claims = Api::<ResourceCatalogClaim>::namespaced(self.own.clone(), &namespace);
-        write(&claims, self.claim, status, FIELD_MANAGER).await
+        write(&self.claims(), self.claim, status, FIELD_MANAGER).await
+    }
+
+    fn claims(self) -> Api<ResourceCatalogClaim> {
+        Api::namespaced(self.own.clone(), &self.claim.namespace().unwrap_or_default())
     }
 }
 

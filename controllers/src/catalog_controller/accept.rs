@@ -1,21 +1,17 @@
 //! Whether an entry is accepted into a catalog that selects it: who can be asked, and who is unless someone else is put here.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bailiwick_api::{AcceptancePolicy, Requester, ResourceCatalog};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Client;
-use tokio::time::Instant;
 
-use crate::rights::{Question, may};
+use crate::rights::{Question, Rights};
 
 /// How long an answer is taken for true. When roles change they are all asked anew.
 const REMEMBERED: Duration = Duration::from_secs(5);
-/// How many answers are remembered at most.
-const MAX_REMEMBERED: usize = 10_000;
 
 /// Whether entries are accepted.
 pub trait Accept: Send + Sync + 'static {
@@ -64,16 +60,7 @@ pub struct CannotTell(pub String);
 
 /// Accepts what each catalog's own policy accepts.
 pub struct Policies {
-    host: Client,
-    answers: Mutex<HashMap<Key, (bool, Instant)>>,
-}
-
-/// Who publishes where, and what in.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    publisher: Vec<String>,
-    catalog: String,
-    namespace: String,
+    rights: Rights,
 }
 
 // === impl Policies ===
@@ -81,7 +68,7 @@ struct Key {
 impl Policies {
     /// Asks this host what publishers may do.
     pub fn new(host: Client) -> Self {
-        Self { host, answers: Mutex::default() }
+        Self { rights: Rights::new(host, REMEMBERED) }
     }
 
     async fn decide(&self, catalog: &ResourceCatalog, entry: Candidate<'_>) -> Result<Acceptance, CannotTell> {
@@ -110,26 +97,18 @@ impl Policies {
             return Ok(Acceptance::Accepted);
         }
         let (user, namespace) = (&publisher.username, entry.namespace);
+        let verb = ResourceCatalog::PUBLISH;
+        let remedy = ResourceCatalog::how_to_allow(verb, catalog, namespace, user);
         Ok(refused(
             "PublishForbidden",
             format!(
-                "user \"{user}\" may not \"{}\" resourcecatalogs.catalog.bailiwick.dev \"{catalog}\" in the namespace \
-                 \"{namespace}\"",
-                ResourceCatalog::PUBLISH
+                "user \"{user}\" may not \"{verb}\" resourcecatalogs.catalog.bailiwick.dev \"{catalog}\" in the namespace \
+                 \"{namespace}\"; {remedy}"
             ),
         ))
     }
 
     async fn may_publish(&self, publisher: &Requester, catalog: &str, namespace: &str) -> Result<bool, CannotTell> {
-        let mut who = vec![publisher.username.clone(), publisher.uid.clone()];
-        who.extend(publisher.groups.iter().cloned());
-        let key = Key { publisher: who, catalog: catalog.to_owned(), namespace: namespace.to_owned() };
-        let now = Instant::now();
-        if let Some((answer, until)) = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
-            && now < *until
-        {
-            return Ok(*answer);
-        }
         let question = Question {
             verb: ResourceCatalog::PUBLISH,
             group: "catalog.bailiwick.dev",
@@ -137,13 +116,7 @@ impl Policies {
             namespace,
             name: catalog,
         };
-        let answer = may(&self.host, publisher, question).await.map_err(|error| CannotTell(error.to_string()))?;
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= MAX_REMEMBERED {
-            answers.clear();
-        }
-        answers.insert(key, (answer, now + REMEMBERED));
-        Ok(answer)
+        self.rights.may(publisher, question).await.map_err(|error| CannotTell(error.to_string()))
     }
 }
 
@@ -157,7 +130,7 @@ impl Accept for Policies {
     }
 
     fn forget(&self) {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.rights.forget();
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Index {
     catalogs: BTreeMap<String, ResourceCatalog>,
     /// Without what they publish.
     entries: BTreeMap<Place, ResourceCatalogEntry>,
+    /// What catalogs show of them: as they were when they were last accepted.
+    infos: BTreeMap<Place, ResourceCatalogInfo>,
     namespaces: BTreeMap<String, Labels>,
     /// By catalog, the entries that say that they are in it.
     members: BTreeMap<String, BTreeSet<Place>>,
@@ -43,6 +45,18 @@ pub(super) struct CatalogState {
     /// The first of them, in the order of namespaces and names.
     pub(super) infos: Vec<ResourceCatalogInfo>,
     pub(super) count: usize,
+}
+
+// === impl Work ===
+
+impl Work {
+    /// Whose work it is; catalogs are nobody's.
+    pub(super) fn namespace(&self) -> &str {
+        match self {
+            Self::Entry(place) => &place.namespace,
+            Self::Catalog(_) => "",
+        }
+    }
 }
 
 // === impl Index ===
@@ -79,7 +93,14 @@ impl Index {
             status.map(|status| status.catalogs.iter().cloned().collect()).unwrap_or_default()
         };
         let now = catalogs(&entry);
-        let info = entry.as_ref().map(ResourceCatalogEntry::info);
+        let shown_before = self.infos.remove(&place);
+        let info = entry.as_ref().map(|entry| {
+            let info = entry.info();
+            let last = shown_before.as_ref().filter(|last| !entry.is_accepted() && last.uid == info.uid);
+            last.cloned().unwrap_or(info)
+        });
+        let is_same = shown_before == info;
+        self.infos.extend(info.map(|info| (place.clone(), info)));
         let old = match entry {
             Some(entry) => self.entries.insert(place.clone(), entry),
             None => self.entries.remove(&place),
@@ -93,7 +114,6 @@ impl Index {
         for joined in now.difference(&before) {
             self.members.entry(joined.clone()).or_default().insert(place.clone());
         }
-        let is_same = old.as_ref().map(ResourceCatalogEntry::info) == info;
         let shown = |catalog: &&String| !is_same || before.contains(*catalog) != now.contains(*catalog);
         let mut touched: Vec<Work> = before.union(&now).filter(shown).cloned().map(Work::Catalog).collect();
         if is_there {
@@ -140,8 +160,7 @@ impl Index {
     pub(super) fn catalog_state(&self, name: &str) -> Option<CatalogState> {
         let catalog = self.catalogs.get(name)?.clone();
         let members = self.members.get(name);
-        let infos = members.into_iter().flatten().take(ResourceCatalog::MAX_ENTRIES);
-        let infos = infos.filter_map(|place| self.entries.get(place)).map(ResourceCatalogEntry::info).collect();
+        let infos = first(members.into_iter().flatten().filter_map(|place| self.infos.get(place)).cloned());
         Some(CatalogState { catalog, infos, count: members.map_or(0, BTreeSet::len) })
     }
 
@@ -153,6 +172,17 @@ impl Index {
             .take_while(move |place| place.namespace == namespace)
             .cloned()
     }
+}
+
+/// As many as a status can hold. What publishers say of their entries can be long.
+fn first(infos: impl Iterator<Item = ResourceCatalogInfo>) -> Vec<ResourceCatalogInfo> {
+    let mut left = ResourceCatalog::MAX_ENTRY_BYTES;
+    let fits = |info: &ResourceCatalogInfo| {
+        let rest = left.checked_sub(info.written_bytes());
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    infos.take(ResourceCatalog::MAX_ENTRIES).take_while(fits).collect()
 }
 
 /// An entry, without what does not matter here and may be large.

@@ -13,7 +13,16 @@ use super::FIELD_MANAGER;
 use super::accept::Acceptance;
 use super::index::CatalogState;
 use crate::conditions::{self, Verdict};
+use crate::shortened::shortened;
 use crate::status::{StatusError, listed, write};
+
+/// How many refusals a status tells of at most. Whoever writes an entry decides how many catalogs select it, so that it would not
+/// fit otherwise, and then no refusal would count.
+const MAX_ERRORS: usize = 100;
+/// How many of them the condition tells of.
+const NAMED: usize = 5;
+/// How long each is at most.
+const MAX_REFUSAL: usize = 1_024;
 
 /// Says which catalogs an entry is in, and why it is not in others that select it.
 pub(super) async fn write_entry(
@@ -43,15 +52,21 @@ fn entry_status(
 ) -> ResourceCatalogEntryStatus {
     status.catalogs.clear();
     status.errors.clear();
+    let mut refused = 0_usize;
     for (catalog, answer) in answers {
         match answer {
             Acceptance::Accepted => status.catalogs.push(catalog),
-            Acceptance::Refused { reason, message } => status.errors.push(EntryError { catalog, reason, message }),
+            Acceptance::Refused { reason, message } => {
+                refused += 1;
+                if status.errors.len() < MAX_ERRORS {
+                    let (reason, message) = (shortened(&reason, MAX_REFUSAL), shortened(&message, MAX_REFUSAL));
+                    status.errors.push(EntryError { catalog, reason, message });
+                }
+            }
         }
     }
     status.generation = entry.metadata.generation.filter(|_| !status.catalogs.is_empty());
-    let refusals: Vec<&str> = status.errors.iter().map(|error| error.message.as_str()).collect();
-    let refusals = refusals.join("; ");
+    let refusals = summary(&status.errors, refused);
     let (so, reason, message) = match (status.catalogs.is_empty(), status.errors.is_empty()) {
         (true, true) => (
             ConditionStatus::False,
@@ -69,6 +84,16 @@ fn entry_status(
     status
 }
 
+/// The first of so many refusals.
+fn summary(errors: &[EntryError], refused: usize) -> String {
+    let told: Vec<&str> = errors.iter().take(NAMED).map(|error| error.message.as_str()).collect();
+    let told = told.join("; ");
+    match refused.saturating_sub(NAMED) {
+        0 => told,
+        more => format!("{told}; and {more} more"),
+    }
+}
+
 /// Says what is in a catalog.
 pub(super) async fn write_catalog(client: &Client, state: &CatalogState, now: SystemTime) -> Result<(), StatusError> {
     let CatalogState { catalog, infos, count } = state;
@@ -80,10 +105,18 @@ pub(super) async fn write_catalog(client: &Client, state: &CatalogState, now: Sy
         observed_generation: catalog.metadata.generation,
     };
     let (so, reason, message) = match catalog.spec.selector {
-        Some(_) => (ConditionStatus::True, "Selecting", ""),
-        None => (ConditionStatus::False, "NoSelector", "nothing is selected: give spec.selector labels of entries"),
+        Some(_) if infos.len() < *count => {
+            let message =
+                format!("{} of {count} entries are shown: all are below the catalog, at entries", infos.len());
+            (ConditionStatus::True, "Selecting", message)
+        }
+        Some(_) => (ConditionStatus::True, "Selecting", String::new()),
+        None => {
+            let message = "nothing is selected: give spec.selector labels of entries".to_owned();
+            (ConditionStatus::False, "NoSelector", message)
+        }
     };
-    let verdict = Verdict { condition: ResourceCatalog::READY, status: so, reason, message };
+    let verdict = Verdict { condition: ResourceCatalog::READY, status: so, reason, message: &message };
     conditions::set(&mut new.conditions, verdict, catalog.metadata.generation, now);
     if new == old {
         return Ok(());
@@ -94,3 +127,6 @@ pub(super) async fn write_catalog(client: &Client, state: &CatalogState, now: Sy
     });
     write(&Api::<ResourceCatalog>::all(client.clone()), catalog, status, FIELD_MANAGER).await
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,10 @@ impl Claim<'_> {
     /// Why a resource cannot become this claim's.
     fn refusal(&self, found: &Value, index: usize, means: &Means<'_>) -> Option<Obstacle> {
         let obstacle = |reason, message: String| Some(Obstacle::new("Bound", reason, message));
+        if means.rules.is_none() {
+            let message = "the definition by which it was to be bound is gone, or not for this claim".to_owned();
+            return obstacle("DefinitionGone", message);
+        }
         let what = format!("the {} {}", means.facts.kind, text(found, "/metadata/name"));
         if is_going(found) {
             return obstacle("ResourceTerminating", format!("{what} is being deleted"));

@@ -1,14 +1,16 @@
 //! One claim: what it gets is decided once, then provided step by step, and said in its status.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bailiwick_api::claims::{Candidate, KindFacts, ObjectRef, Phase, Pick, resource_name};
-use bailiwick_api::{CLAIM_FINALIZER, ConditionStatus};
+use bailiwick_api::ConditionStatus;
+use bailiwick_api::claims::{Candidate, KindFacts, ObjectRef, Phase, Pick, Shown, resource_name};
 use serde_json::{Value, json};
 
-use super::claim_status::{Binding, ClaimStatus, DefinitionRef, Obstacle};
+use super::claim_status::{Binding, ClaimStatus, Obstacle};
 use super::index::Key;
-use super::objects::{Objects, finalizers, is_going, metadata_patch, text, with_finalizer, without_finalizer};
+use super::objects::{Objects, is_going, is_name, metadata_patch, text, without_finalizer};
+use super::provision::{is_refusal, refused};
 use super::schedule::{Decision, Scheduled};
 use super::{Shared, WorkError, about};
 
@@ -20,6 +22,8 @@ pub(super) struct Claim<'c> {
     pub(super) shared: &'c Arc<Shared>,
     pub(super) key: &'c Key,
     pub(super) facts: Arc<KindFacts>,
+    /// Of its namespace.
+    pub(super) namespace_labels: BTreeMap<String, String>,
     /// As it was last read or written.
     pub(super) object: Value,
     pub(super) status: ClaimStatus,
@@ -29,19 +33,33 @@ pub(super) struct Claim<'c> {
 
 impl Shared {
     pub(super) async fn look_at_claim(self: &Arc<Self>, key: &Key) -> Result<(), WorkError> {
-        let (found, facts, has_seen_all) = {
-            let index = self.index();
+        let (found, facts, has_seen_all, labels) = {
+            let mut index = self.index();
             let found = index.claims.get(&key.kind).and_then(|claims| claims.get(&key.place)).cloned();
-            (found, index.claim_facts(&key.kind), index.has_seen_all_for(&key.kind))
+            let labels = index.labels_of(&key.place.namespace);
+            if found.is_some() && labels.is_none() {
+                index.set_waiting(key, true);
+            }
+            (found, index.claim_facts(&key.kind), index.has_seen_all_for(&key.kind), labels)
         };
         let (Some(found), Some(facts)) = (found, facts) else { return Ok(()) };
         let object = Value::clone(&found);
-        let mut claim = Claim { shared: self, key, facts, status: ClaimStatus::of(&object), object };
+        let is_known = labels.is_some();
+        let namespace_labels = labels.unwrap_or_default();
+        let status = ClaimStatus::of(&object);
+        let mut claim = Claim { shared: self, key, facts, namespace_labels, status, object };
         if is_going(&claim.object) {
             return claim.release().await;
         }
-        // Who does not know all classes yet would choose another than later.
-        if has_seen_all { claim.satisfy().await } else { Ok(()) }
+        // What is for some namespaces only cannot be told from what is for all, for one of which nothing is known. It is looked at
+        // again when its namespace was seen.
+        if !is_known {
+            return Ok(());
+        }
+        // Who does not know all classes yet would choose another than later; and where a claim cannot say what it has, nothing
+        // is decided.
+        let can_say = claim.facts.missing.is_empty();
+        if has_seen_all && can_say { claim.satisfy().await } else { Ok(()) }
     }
 }
 
@@ -67,10 +85,19 @@ impl Claim<'_> {
 
     async fn satisfy(&mut self) -> Result<(), WorkError> {
         let before = self.status.clone();
-        let obstacle = match self.decide().await? {
-            Some(obstacle) => Some(obstacle),
-            None => self.provide().await?,
-        };
+        let mut obstacle = self.decide().await?;
+        if obstacle.is_none() {
+            obstacle = self.secure().await?;
+        }
+        if obstacle.is_none() {
+            obstacle = match self.provide().await {
+                // Whatever it is that the host refuses, the claim tells. What has just gone is looked for again.
+                Err(WorkError::Host(kube::Error::Api(status))) if is_refusal(&status) && !status.is_not_found() => {
+                    Some(refused(&status, "what satisfies it cannot be looked after"))
+                }
+                provided => provided?,
+            };
+        }
         let waits = self.status.bindings.is_empty() || obstacle.is_some();
         self.shared.index().set_waiting(self.key, waits);
         self.conclude(obstacle.as_ref());
@@ -88,12 +115,17 @@ impl Claim<'_> {
         }
     }
 
-    /// Decides what the claim gets, if that has not been decided, and says so before anything is made.
+    /// Decides what the claim gets, if that has not been decided, and says so before anything is held or made.
     async fn decide(&mut self) -> Result<Option<Obstacle>, WorkError> {
         if !self.status.bindings.is_empty() {
             return Ok(None);
         }
-        let Scheduled { decision, candidates, definitions } = self.shared.index().schedule(self.key, &self.object);
+        if let Some(obstacle) = self.misnamed_resource() {
+            self.hold(without_finalizer).await?;
+            return Ok(Some(obstacle));
+        }
+        let Scheduled { decision, candidates, definitions } =
+            self.shared.index().schedule(self.key, &self.object, &self.namespace_labels);
         let misses = nearest_misses(&candidates);
         self.status.set_candidates(candidates);
         let Some(decision) = decision else {
@@ -102,13 +134,6 @@ impl Claim<'_> {
             self.hold(without_finalizer).await?;
             return Ok(Some(obstacle));
         };
-        // Before anything exists that would have to be looked after.
-        self.hold(with_finalizer).await?;
-        for pick in &decision.choice.picks {
-            if let Pick::Class(class) = pick {
-                self.shared.hold_class(class).await?;
-            }
-        }
         self.choose(&decision);
         let before = ClaimStatus::of(&self.object);
         self.conclude(None);
@@ -116,14 +141,15 @@ impl Claim<'_> {
         Ok(None)
     }
 
-    /// Changes what keeps the claim from going, if that is otherwise.
-    async fn hold(&mut self, change: fn(&Value, &str) -> Value) -> Result<(), WorkError> {
-        let wanted = change(&self.object, CLAIM_FINALIZER);
-        if wanted != json!(finalizers(&self.object)) {
-            let patch = metadata_patch(&self.object, json!({ "finalizers": wanted }));
-            self.object = self.objects().patch(&self.key.place.name, &patch).await?;
+    /// Why no resource can have the name by which the claim asks for one.
+    fn misnamed_resource(&self) -> Option<Obstacle> {
+        let name = text(&self.object, "/spec/resourceRef/name");
+        if name.is_empty() || is_name(name) {
+            return None;
         }
-        Ok(())
+        let name = Shown::text(name);
+        let message = format!("spec.resourceRef asks for \"{name}\", which is no name that a resource can have");
+        Some(Obstacle::new("Bound", "InvalidName", message))
     }
 
     fn nothing_fits(&self, definitions: usize, misses: &str) -> Obstacle {
@@ -131,20 +157,42 @@ impl Claim<'_> {
             let message = "there is no ResourceBindingDefinition for it that is ready".to_owned();
             return Obstacle::new("ClassSelected", "NoDefinition", message);
         }
-        let message = match misses.is_empty() {
-            true => "there is no class that it could be satisfied from".to_owned(),
-            false => format!("there is no class that it could be satisfied from; nearest are {misses}"),
-        };
+        let mut message = self.no_class();
+        if !misses.is_empty() {
+            message = format!("{message}; nearest are {misses}");
+        }
         Obstacle::new("ClassSelected", "NoMatch", message)
     }
 
+    /// That no class satisfies what the claim asks for, and what its author can do. Whether there is a class that is not for
+    /// the claim, it does not say.
+    fn no_class(&self) -> String {
+        let has_selector = self.object.pointer("/spec/classSelector").is_some_and(|selector| !selector.is_null());
+        match text(&self.object, "/spec/classRef/name") {
+            "" if has_selector => "no class with the labels of spec.classSelector can satisfy the claim: \
+                 change the selector, or ask an administrator for such a class"
+                .to_owned(),
+            "" => "the claim asks for no class in particular, and there is none that it gets by default: \
+                 set spec.classRef or spec.classSelector, or ask an administrator for a default class"
+                .to_owned(),
+            name => format!(
+                "spec.classRef asks for the class \"{}\", and none of that name can satisfy the claim: \
+                 correct the name, or ask an administrator for such a class",
+                Shown::text(name)
+            ),
+        }
+    }
+
     fn choose(&mut self, decision: &Decision) {
-        let Decision { definition, entries, choice } = decision;
-        self.status.definition = Some(DefinitionRef {
-            name: definition.object.metadata.name.clone().unwrap_or_default(),
-            uid: definition.uid(),
-            generation: definition.generation(),
-        });
+        self.status.definition = Some(decision.definition_ref());
+        self.status.bindings = self.bindings_of(decision);
+        // What is made from now on is made of this claim or of a later one: each later one is followed.
+        self.status.observed_generation = Some(self.generation());
+    }
+
+    /// What a claim has by a decision of which nothing has been provided yet.
+    pub(super) fn bindings_of(&self, decision: &Decision) -> Vec<Binding> {
+        let Decision { entries, choice, .. } = decision;
         let (name, uid) = (self.key.place.name.clone(), self.uid().to_owned());
         let namespace = self.key.place.namespace.clone();
         let binding = |(index, (pick, facts)): (usize, (&Pick, &super::index::EntryFacts))| {
@@ -165,7 +213,7 @@ impl Claim<'_> {
             let phase = Some(Phase::Unbound.as_str().to_owned());
             Binding { index, class_ref, resource_ref: Some(resource_ref), phase, ready: false }
         };
-        self.status.bindings = choice.picks.iter().zip(entries).enumerate().map(binding).collect();
+        choice.picks.iter().zip(entries).enumerate().map(binding).collect()
     }
 
     /// Says in conditions how the claim stands.

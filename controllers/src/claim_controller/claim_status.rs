@@ -87,6 +87,7 @@ impl ClaimStatus {
         self.bindings.clear();
         self.definition = None;
         self.ready = None;
+        self.observed_generation = None;
     }
 
     /// Says in which phase the claim is, and how many of its resources are bound and ready.

@@ -1,21 +1,20 @@
 //! Definitions of bindings: whether claims can be satisfied by one, and what stands in the way.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_api::claims::{CLASS_FINALIZER, KindFacts, provisioner_role};
+use bailiwick_api::claims::{KindFacts, provisioner_role};
 use bailiwick_api::{
-    BINDING_DEFINITION_FINALIZER, ClassUse, ConditionStatus, ResourceBindingDefinition, ResourceBindingDefinitionStatus,
+    ClassUse, ConditionStatus, FormerResource, KindReference, ResourceBindingDefinition,
+    ResourceBindingDefinitionStatus, some_of,
 };
-use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::access::Right;
 use super::claim_status::ClaimStatus;
-use super::index::{Definition, EntryFacts, Key, Standing, class_key, of_facts};
-use super::objects::finalizers;
+use super::index::{Definition, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
 use crate::conditions::{self, Verdict};
 use crate::status::listed;
@@ -24,8 +23,6 @@ use crate::status::listed;
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// How many classes are shown with the number of their claims.
 const MAX_CLASSES: usize = 100;
-/// How many claims are named that keep a definition from going.
-const NAMED: usize = 10;
 
 /// What is to be said of a definition: a reason, and more about it.
 struct Told {
@@ -37,20 +34,24 @@ struct Told {
 
 impl Shared {
     pub(super) async fn look_at_definition(self: &Arc<Self>, name: &str) -> Result<(), WorkError> {
-        self.counted_soon.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
         let found = self.index().definitions.get(name).cloned();
         let Some(definition) = found else {
             self.stand(name, None);
             return Ok(());
         };
-        let (standing, told) = self.judge(&definition).await?;
+        let (standing, mut told) = self.judge(&definition).await?;
         let is_broken = told.ready.0 == ConditionStatus::False && !definition.is_going();
         self.stand(name, Some(standing));
-        let is_used = !self.index().definition_users(&definition.uid()).is_empty();
-        if definition.is_going() && !is_used && self.sees_claims(&definition) {
-            return self.let_go(&definition).await;
+        let users = self.index().definition_users(&definition.uid());
+        if definition.is_going() {
+            if users.is_empty() && self.sees_what_it_holds(&definition) {
+                return self.let_go(&definition).await;
+            }
+            // Whatever else is wrong with it, that is what its deletion waits for.
+            told.ready = Told::going(&users);
         }
-        self.write_definition(&definition, &told).await?;
+        let done_with = self.release_former(&definition).await?;
+        self.write_definition(&definition, &told, &done_with).await?;
         if is_broken {
             self.queue.add_after(Work::Definition(name.to_owned()), ASK_AGAIN);
         }
@@ -93,29 +94,53 @@ impl Shared {
         self.queue.extend(work);
     }
 
-    /// Whether all claims have been seen that a definition may satisfy, or there can be none.
-    fn sees_claims(&self, definition: &Definition) -> bool {
+    /// Whether all claims have been seen that a definition may satisfy, or there can be none; and all classes that may be held
+    /// for it.
+    pub(super) fn sees_what_it_holds(&self, definition: &Definition) -> bool {
         let index = self.index();
-        let Some(facts) = index.facts(&definition.object.spec.claim) else { return true };
-        !facts.missing.is_empty() || index.has_seen_all_for(&of_facts(&facts))
+        let claim = &definition.object.spec.claim;
+        let standing = index.standings.get(&definition.object.name_any());
+        let is_handled = standing.is_some_and(|standing| standing.claim.is_some());
+        let sees_claims = match index.served(&claim.api_version, &claim.kind) {
+            Served::Gone => true,
+            Served::Not => false,
+            // What never was a kind of claims, and cannot be looked at, holds nothing up.
+            Served::As(facts) if !facts.namespaced || (!facts.missing.is_empty() && !is_handled) => true,
+            Served::As(facts) => index.has_seen_all_for(&of_facts(&facts)),
+        };
+        let mut classes = standing.into_iter().flat_map(|standing| &standing.classes);
+        sees_claims && classes.all(|class| index.has_seen_all_of(&of_facts(class)))
     }
 
     async fn judge(&self, definition: &Definition) -> Result<(Standing, Told), WorkError> {
         let spec = &definition.object.spec;
-        let claim = self.index().facts(&spec.claim);
-        let Some(claim) = claim else {
-            return Ok((Standing::default(), Told::unknown_kind(&spec.claim.api_version, &spec.claim.kind)));
+        let mut standing = Standing {
+            classes: self.classes_of(definition).await?,
+            former_resources: self.former_resources_of(definition).await?,
+            ..Standing::default()
         };
-        if !claim.missing.is_empty() || !claim.namespaced {
-            return Ok((Standing::default(), Told::no_claim(&claim)));
+        let unknown = || Told::unknown_kind(&spec.claim.api_version, &spec.claim.kind);
+        let served = self.index().served(&spec.claim.api_version, &spec.claim.kind);
+        let Served::As(claim) = served else { return Ok((standing, unknown())) };
+        if !claim.namespaced {
+            return Ok((standing, Told::no_claim(&claim)));
         }
         if let Some(other) = self.older_in_another_version(definition) {
-            return Ok((Standing::default(), Told::disagreement(&other)));
+            return Ok((standing, Told::disagreement(&other)));
         }
         let rights = claim_rights(&claim);
         // Where the provisioner may, claims can be handled, and at least let go, whatever else is wrong.
         let may_handle = self.access.refused_to_provisioner(&rights).await?.is_none();
-        let mut standing = Standing { claim: may_handle.then(|| claim.clone()), entries: None };
+        standing.claim = may_handle.then(|| claim.clone());
+        if claim.api_version() != spec.claim.api_version {
+            return Ok((standing, unknown()));
+        }
+        if claim.going {
+            return Ok((standing, Told::kind_going(&claim)));
+        }
+        if !claim.missing.is_empty() {
+            return Ok((standing, Told::no_claim(&claim)));
+        }
         let mut entries = Vec::new();
         for entry in &spec.resources {
             let class = entry.class.reference();
@@ -124,6 +149,9 @@ impl Shared {
                 (index.facts(&entry.resource), index.facts(&class))
             };
             match (resource, class_facts) {
+                (Some(going), _) | (_, Some(going)) if going.going => {
+                    return Ok((standing, Told::kind_going(&going)));
+                }
                 (Some(resource), Some(class)) => entries.push(EntryFacts { resource, class }),
                 (None, _) => {
                     let told = Told::unknown_kind(&entry.resource.api_version, &entry.resource.kind);
@@ -134,13 +162,12 @@ impl Shared {
         }
         let mut all = rights;
         all.extend(entries.iter().flat_map(entry_rights));
-        if !is_accepted(&definition.object) {
-            let nobody = bailiwick_api::Requester::default();
-            let status = definition.object.status.as_ref();
-            let requester = status.and_then(|status| status.requester.as_ref()).unwrap_or(&nobody);
-            if let Some(right) = self.access.refused_to(requester, &all).await? {
-                return Ok((standing, Told::not_allowed(&requester.username, right)));
-            }
+        // Asked each time: that it was accepted is said in a status, which others can write too.
+        let nobody = bailiwick_api::Requester::default();
+        let status = definition.object.status.as_ref();
+        let requester = status.and_then(|status| status.requester.as_ref()).unwrap_or(&nobody);
+        if let Some(right) = self.access.refused_to(requester, &all).await? {
+            return Ok((standing, Told::not_allowed(&requester.username, right)));
         }
         if let Some(right) = self.access.refused_to_provisioner(&all).await? {
             return Ok((standing, self.not_provisioned(right)));
@@ -149,12 +176,38 @@ impl Shared {
             return Ok((standing, Told::refused("Unreadable", "its strategies cannot be read".to_owned())));
         }
         standing.entries = Some(entries);
-        let users = self.index().definition_users(&definition.uid());
-        let told = match definition.is_going() {
-            true => Told::going(&users),
-            false => Told::good(),
-        };
-        Ok((standing, told))
+        Ok((standing, Told::good()))
+    }
+
+    /// The kinds of a definition's classes, as far as the provisioner may handle them.
+    async fn classes_of(&self, definition: &Definition) -> Result<Vec<Arc<KindFacts>>, WorkError> {
+        let named = definition.object.spec.resources.iter().map(|entry| entry.class.reference());
+        let former = definition.former().iter().map(|entry| entry.class.clone());
+        self.handled(named.chain(former), class_rights).await
+    }
+
+    /// The kinds of the resources that a definition named before, as far as the provisioner may handle them.
+    async fn former_resources_of(&self, definition: &Definition) -> Result<Vec<Arc<KindFacts>>, WorkError> {
+        self.handled(definition.former().iter().map(|entry| entry.resource.clone()), resource_rights).await
+    }
+
+    /// Those of these kinds that are served, and that the provisioner has these rights to.
+    async fn handled(
+        &self,
+        kinds: impl Iterator<Item = KindReference> + Send,
+        rights: fn(&KindFacts) -> Vec<Right>,
+    ) -> Result<Vec<Arc<KindFacts>>, WorkError> {
+        let mut handled = Vec::new();
+        for kind in kinds {
+            let served = self.index().served(&kind.api_version, &kind.kind);
+            if let Served::As(facts) = served
+                && !handled.contains(&facts)
+                && self.access.refused_to_provisioner(&rights(&facts)).await?.is_none()
+            {
+                handled.push(facts);
+            }
+        }
+        Ok(handled)
     }
 
     /// Claims are handled in one version. Whoever names another than an older definition has to give way.
@@ -180,8 +233,20 @@ impl Shared {
         Told { ready: (ConditionStatus::False, "ProvisionerNotAllowed", message), ..Told::good() }
     }
 
-    async fn write_definition(&self, definition: &Definition, told: &Told) -> Result<(), WorkError> {
-        let object = &definition.object;
+    async fn write_definition(
+        &self,
+        definition: &Definition,
+        told: &Told,
+        done_with: &[FormerResource],
+    ) -> Result<(), WorkError> {
+        let api: Api<ResourceBindingDefinition> = Api::all(self.clients.own.clone());
+        let found = api.get_opt(&definition.object.name_any()).await?;
+        // One that is another by now will be looked at for itself.
+        let is_it = |found: &ResourceBindingDefinition| {
+            found.metadata.uid == definition.object.metadata.uid
+                && found.metadata.generation == definition.object.metadata.generation
+        };
+        let Some(object) = found.as_ref().filter(|found| is_it(found)) else { return Ok(()) };
         let old = object.status.clone().unwrap_or_default();
         let (generation, now) = (object.metadata.generation, (self.now)());
         let mut said = old.conditions.clone();
@@ -196,6 +261,7 @@ impl Shared {
             conditions: said,
             claims: i64::try_from(claims).ok(),
             classes,
+            former_resources: old.former_resources.iter().filter(|entry| !done_with.contains(entry)).cloned().collect(),
             cluster_role: self.role_of(object).or_else(|| old.cluster_role.clone()),
             requester: old.requester.clone(),
             observed_generation: generation,
@@ -207,10 +273,10 @@ impl Shared {
             "conditions": listed(&new.conditions),
             "claims": new.claims,
             "classes": listed(&new.classes),
+            "formerResources": listed(&new.former_resources),
             "clusterRole": new.cluster_role,
             "observedGeneration": new.observed_generation,
         });
-        let api: Api<ResourceBindingDefinition> = Api::all(self.clients.own.clone());
         Ok(crate::status::write(&api, object, status, FIELD_MANAGER).await?)
     }
 
@@ -241,10 +307,13 @@ impl Shared {
         let index = self.index();
         let claim = index.facts(&object.spec.claim)?;
         let entries = object.spec.resources.iter();
-        let resources: Vec<Arc<KindFacts>> =
+        let mut resources: Vec<Arc<KindFacts>> =
             entries.clone().map(|entry| index.facts(&entry.resource)).collect::<Option<_>>()?;
-        let classes: Vec<Arc<KindFacts>> =
+        let mut classes: Vec<Arc<KindFacts>> =
             entries.map(|entry| index.facts(&entry.class.reference())).collect::<Option<_>>()?;
+        // What it named before is to be handled too, if it is there.
+        resources.extend(former(object).iter().filter_map(|entry| index.facts(&entry.resource)));
+        classes.extend(former(object).iter().filter_map(|entry| index.facts(&entry.class)));
         drop(index);
         fn names(all: &[Arc<KindFacts>]) -> Vec<(&str, &str)> {
             let mut names: Vec<_> = all.iter().map(|facts| (facts.group.as_str(), facts.plural.as_str())).collect();
@@ -255,50 +324,6 @@ impl Shared {
         let claim = (claim.group.as_str(), claim.plural.as_str());
         Some(provisioner_role(&object.name_any(), claim, &names(&classes), &names(&resources)))
     }
-
-    /// Lets go of a definition that no claim is satisfied by, and of the classes that were held for it.
-    async fn let_go(&self, definition: &Definition) -> Result<(), WorkError> {
-        let object = &definition.object;
-        if !object.finalizers().iter().any(|finalizer| finalizer == BINDING_DEFINITION_FINALIZER) {
-            return Ok(());
-        }
-        let held: Vec<Key> = {
-            let index = self.index();
-            let kinds = object.spec.resources.iter().map(|entry| group_kind(&entry.class.reference()));
-            let of_kind = |kind: crate::served_kinds::GroupKind| {
-                let classes = index.classes.get(&kind).into_iter().flatten();
-                let held = classes.filter(|(_, class)| finalizers(class).contains(&CLASS_FINALIZER));
-                held.map(|(place, _)| Key { kind: kind.clone(), place: place.clone() }).collect::<Vec<_>>()
-            };
-            let all: Vec<Key> = kinds.flat_map(of_kind).collect();
-            all.into_iter().filter(|class| index.class_users(class).is_empty()).collect()
-        };
-        for class in held {
-            self.let_go_of_class(&class).await?;
-        }
-        let kept = object.finalizers().iter().filter(|finalizer| *finalizer != BINDING_DEFINITION_FINALIZER);
-        let patch = json!({ "metadata": {
-            "uid": object.metadata.uid,
-            "resourceVersion": object.metadata.resource_version,
-            "finalizers": kept.collect::<Vec<_>>(),
-        } });
-        let api: Api<ResourceBindingDefinition> = Api::all(self.clients.own.clone());
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        match api.patch(&object.name_any(), &params, &Patch::Merge(patch)).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            result => Ok(result.map(drop)?),
-        }
-    }
-}
-
-/// Whether it was accepted as it is now: its writer was asked for then, and is not asked for again.
-fn is_accepted(object: &ResourceBindingDefinition) -> bool {
-    let said = object.status.iter().flat_map(|status| &status.conditions);
-    said.into_iter().any(|condition| {
-        condition.condition_type == "Accepted"
-            && condition.status == ConditionStatus::True
-            && condition.observed_generation == object.metadata.generation
-    })
 }
 
 fn claim_rights(claim: &KindFacts) -> Vec<Right> {
@@ -306,9 +331,17 @@ fn claim_rights(claim: &KindFacts) -> Vec<Right> {
 }
 
 fn entry_rights(entry: &EntryFacts) -> Vec<Right> {
-    let mut all = rights(&entry.resource, KindFacts::RESOURCE_VERBS, true);
-    all.extend(rights(&entry.class, KindFacts::CLASS_VERBS, false));
+    let mut all = resource_rights(&entry.resource);
+    all.extend(class_rights(&entry.class));
     all
+}
+
+fn resource_rights(resource: &KindFacts) -> Vec<Right> {
+    rights(resource, KindFacts::RESOURCE_VERBS, true)
+}
+
+fn class_rights(class: &KindFacts) -> Vec<Right> {
+    rights(class, KindFacts::CLASS_VERBS, false)
 }
 
 fn rights(facts: &KindFacts, verbs: &'static [&'static str], writes_status: bool) -> Vec<Right> {
@@ -352,6 +385,11 @@ impl Told {
         Self::refused("UnknownKind", message)
     }
 
+    fn kind_going(facts: &KindFacts) -> Self {
+        let message = format!("the CustomResourceDefinition of {}.{} is being deleted", facts.plural, facts.group);
+        Self::refused("KindTerminating", message)
+    }
+
     fn no_claim(claim: &KindFacts) -> Self {
         if !claim.namespaced {
             return Self::refused("NotNamespaced", format!("{} are not in namespaces, and claims are", claim.plural));
@@ -374,13 +412,16 @@ impl Told {
         Self::refused("NotAllowed", message)
     }
 
-    fn going(users: &[Key]) -> Self {
-        let some: Vec<String> = users.iter().take(NAMED).map(|key| key.place.to_string()).collect();
-        let message = format!(
-            "it is deleted when no claim is satisfied by it any more; {} are: {}",
-            users.len(),
-            some.join(", ")
-        );
-        Self { accepted: None, ready: (ConditionStatus::False, "Terminating", message) }
+    /// What is said of readiness while it goes.
+    fn going(users: &[Key]) -> (ConditionStatus, &'static str, String) {
+        let message = match users {
+            [] => "it is deleted when all claims that it may satisfy have been seen, which they cannot be at present"
+                .to_owned(),
+            users => format!(
+                "it is deleted when no claim is satisfied by it any more; it satisfies {}",
+                some_of(users.iter().map(|key| &key.place))
+            ),
+        };
+        (ConditionStatus::False, "Terminating", message)
     }
 }

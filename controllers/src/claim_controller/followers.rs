@@ -1,34 +1,39 @@
 //! Which kinds are followed: they come and go with the definitions that name them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DynamicObject, PartialObjectMeta};
-use kube::{Api, ResourceExt};
+use kube::Api;
+use kube::api::DynamicObject;
 use serde_json::Value;
 use tokio::task::AbortHandle;
 
 use super::Shared;
 use super::index::{Wanted, of_facts};
 use super::objects::api_resource;
+use super::secret_followers::SecretFollowers;
 use crate::follow::{Changes, everything, follow};
 use crate::served_kinds::GroupKind;
 
-/// The tasks that follow kinds. They end with it.
+/// The tasks that follow kinds, and Secrets. They end with it.
 #[derive(Default)]
 pub(super) struct Followers {
     kinds: HashMap<GroupKind, (Wanted, Running)>,
-    /// Namespaces whose Secrets are followed, because resources write theirs there.
-    secrets: HashMap<String, Running>,
+    pub(super) secrets: SecretFollowers,
     /// Whether nothing is to be followed any more.
-    has_ended: bool,
+    pub(super) has_ended: bool,
 }
 
 /// A task that ends when this does.
-struct Running(AbortHandle);
+pub(super) struct Running(AbortHandle);
 
 // === impl Running ===
+
+impl Running {
+    pub(super) fn start(task: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(task).abort_handle())
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -39,9 +44,13 @@ impl Drop for Running {
 // === impl Shared ===
 
 impl Shared {
+    pub(super) fn followers(&self) -> MutexGuard<'_, Followers> {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Follows what is to be followed by now, and nothing else.
     pub(super) fn follow_what_is_wanted(self: &Arc<Self>) {
-        let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut followers = self.followers();
         if followers.has_ended {
             return;
         }
@@ -55,33 +64,20 @@ impl Shared {
             .collect();
         for kind in stale {
             followers.kinds.remove(&kind);
-            self.index().forget(&kind);
+            let namespaces = self.index().forget(&kind);
+            namespaces.iter().for_each(|namespace| self.follow_secrets_in(&mut followers, namespace));
         }
         for (kind, wanted) in wanted {
-            let start = || {
-                let task = tokio::spawn(follow_kind(self.clone(), wanted.clone()));
-                (wanted.clone(), Running(task.abort_handle()))
-            };
+            let start = || (wanted.clone(), Running::start(follow_kind(self.clone(), wanted.clone())));
             followers.kinds.entry(kind).or_insert_with(start);
         }
     }
 
     pub(super) fn end_followers(&self) {
-        let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
-        (followers.has_ended, followers.kinds, followers.secrets) = (true, HashMap::new(), HashMap::new());
+        *self.followers() = Followers { has_ended: true, ..Followers::default() };
     }
 
-    /// Follows the Secrets of a namespace: when they were written, and never what they hold.
-    pub(super) fn follow_secrets_in(self: &Arc<Self>, namespace: &str) {
-        let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
-        if followers.has_ended {
-            return;
-        }
-        let start = || Running(tokio::spawn(follow_secrets(self.clone(), namespace.to_owned())).abort_handle());
-        followers.secrets.entry(namespace.to_owned()).or_insert_with(start);
-    }
-
-    fn see_objects(&self, wanted: &Wanted, changes: Changes<DynamicObject>) {
+    fn see_objects(self: &Arc<Self>, wanted: &Wanted, changes: Changes<DynamicObject>) {
         let kind = of_facts(&wanted.facts);
         for (place, object) in changes.objects {
             let object = object.and_then(|object| serde_json::to_value(object).ok()).map(|mut object| {
@@ -104,6 +100,10 @@ impl Shared {
                 work.extend(touched.work);
                 drop(index);
                 touched.counted.iter().for_each(|definition| self.count_soon(definition));
+                if !touched.namespaces.is_empty() {
+                    let mut followers = self.followers();
+                    touched.namespaces.iter().for_each(|namespace| self.follow_secrets_in(&mut followers, namespace));
+                }
             }
             self.queue.extend(work);
         }
@@ -118,17 +118,4 @@ async fn follow_kind(shared: Arc<Shared>, wanted: Wanted) {
     let api: Api<DynamicObject> = Api::all_with(shared.deputy.clone(), &api_resource(&wanted.facts));
     let what = format!("{}.{}", wanted.facts.plural, wanted.facts.group);
     follow(api, everything(), &what, "claims", |changes| shared.see_objects(&wanted, changes)).await;
-}
-
-async fn follow_secrets(shared: Arc<Shared>, namespace: String) {
-    let api: Api<PartialObjectMeta<Secret>> = Api::namespaced(shared.deputy.clone(), &namespace);
-    let what = format!("Secrets in \"{namespace}\"");
-    follow(api, everything(), &what, "claims", |changes: Changes<PartialObjectMeta<Secret>>| {
-        for (place, object) in changes.objects {
-            let version = object.map(|object| object.resource_version().unwrap_or_default());
-            let work = shared.index().secrets.see(&place, version);
-            shared.queue.extend(work);
-        }
-    })
-    .await;
 }

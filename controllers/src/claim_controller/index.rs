@@ -1,5 +1,6 @@
 //! What was seen last, and what a change of it touches.
 
+mod held;
 mod known;
 mod secrets;
 mod uses;
@@ -7,17 +8,19 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use bailiwick_api::claims::{ClaimRef, KindFacts, ObjectRef, Rules};
-use bailiwick_api::{KindReference, ResourceBindingDefinition};
+use bailiwick_api::claims::{ClaimRef, KindFacts, ObjectRef};
+use bailiwick_api::{FormerResource, KindReference, ResourceBindingDefinition};
 use serde_json::Value;
 
-use super::objects::text;
+use super::objects::{is_going, text};
 use super::{Work, group_kind};
 use crate::place::Place;
 use crate::served_kinds::GroupKind;
 
-pub(super) use known::{Definition, EntryFacts, Resource, Standing, Wanted};
+pub(super) use known::{Definition, EntryFacts, Resource, Served, Standing, Wanted};
+pub(super) use secrets::SeenSecret;
 
+use held::Held;
 use secrets::Secrets;
 use uses::Uses;
 
@@ -34,6 +37,8 @@ pub(super) struct Touched {
     pub(super) work: Vec<Work>,
     /// Definitions whose claims are others now.
     pub(super) counted: BTreeSet<String>,
+    /// Namespaces whose Secrets matter to fewer claims now.
+    pub(super) namespaces: BTreeSet<String>,
 }
 
 /// What was seen last.
@@ -43,8 +48,8 @@ pub(super) struct Index {
     pub(super) standings: HashMap<String, Arc<Standing>>,
     /// The generation in which a definition was last looked at, and whether it was about to go then.
     pub(super) looked_at: HashMap<String, (i64, bool)>,
-    /// Of each CustomResourceDefinition, what it says of its kind in each version.
-    kinds: HashMap<String, Vec<Arc<KindFacts>>>,
+    /// Of each CustomResourceDefinition that is established, its kind, and what it says of it in each version that is served.
+    kinds: HashMap<String, (GroupKind, Vec<Arc<KindFacts>>)>,
     namespaces: HashMap<String, BTreeMap<String, String>>,
     pub(super) claims: HashMap<GroupKind, HashMap<Place, Arc<Value>>>,
     claims_by_uid: HashMap<String, Key>,
@@ -55,6 +60,7 @@ pub(super) struct Index {
     /// Kinds of which everything has been seen.
     seen: HashSet<GroupKind>,
     uses: Uses,
+    held: Held,
     pub(super) secrets: Secrets,
 }
 
@@ -62,31 +68,35 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn see_definition(&mut self, name: &str, object: Option<ResourceBindingDefinition>) -> Vec<Work> {
+        let mut work = vec![Work::Definition(name.to_owned())];
         match object {
             Some(object) => {
-                let rules = |entry: &bailiwick_api::BoundResource| Rules::read(entry.class.strategies.as_ref()).ok();
-                let rules = object.spec.resources.iter().filter_map(rules).collect();
-                self.definitions.insert(name.to_owned(), Arc::new(Definition { object, rules }));
+                self.definitions.insert(name.to_owned(), Arc::new(Definition::of(object)));
             }
             None => {
-                self.definitions.remove(name);
+                let gone = self.definitions.remove(name);
+                // Claims of it that were not seen do not keep the classes any more that it named.
+                work.extend(gone.iter().flat_map(|gone| self.going_classes_of(&gone.object)));
             }
         }
-        vec![Work::Definition(name.to_owned())]
+        work
     }
 
     /// Definitions are looked at again that name a kind which came, changed or went.
-    pub(super) fn see_kind(&mut self, name: &str, object: Option<&Value>) -> Vec<Work> {
-        let new: Vec<Arc<KindFacts>> =
-            object.map(KindFacts::of).unwrap_or_default().into_iter().map(Arc::new).collect();
-        let old = match new.is_empty() {
-            true => self.kinds.remove(name).unwrap_or_default(),
-            false => self.kinds.insert(name.to_owned(), new.clone()).unwrap_or_default(),
+    pub(super) fn see_kind(&mut self, name: &str, definition: Option<&Value>) -> Vec<Work> {
+        let new = definition.and_then(|definition| {
+            let (group, kind) = KindFacts::established(definition)?;
+            let versions = KindFacts::of(definition).into_iter().map(Arc::new).collect();
+            Some((GroupKind { group: group.to_owned(), kind: kind.to_owned() }, versions))
+        });
+        let old = match new.clone() {
+            Some(new) => self.kinds.insert(name.to_owned(), new),
+            None => self.kinds.remove(name),
         };
         if old == new {
             return Vec::new();
         }
-        let touched: HashSet<GroupKind> = old.iter().chain(&new).map(|facts| of_facts(facts)).collect();
+        let touched: HashSet<&GroupKind> = old.iter().chain(&new).map(|(kind, _)| kind).collect();
         let concerned = self.definitions.iter().filter(|(_, definition)| {
             kinds_of(&definition.object).iter().any(|kind| touched.contains(&group_kind(kind)))
         });
@@ -115,7 +125,19 @@ impl Index {
 
     pub(super) fn facts_of(&self, api_version: &str, kind: &str) -> Option<Arc<KindFacts>> {
         let is_meant = |facts: &&Arc<KindFacts>| facts.kind == kind && facts.api_version() == api_version;
-        self.kinds.values().flatten().find(is_meant).cloned()
+        self.kinds.values().flat_map(|(_, versions)| versions).find(is_meant).cloned()
+    }
+
+    /// How one comes to the objects of a kind, if there may be some: whoever looks after them does not depend on the version in
+    /// which they were named.
+    pub(super) fn served(&self, api_version: &str, kind: &str) -> Served {
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let mut defined = self.kinds.values();
+        let Some((_, versions)) = defined.find(|(found, _)| found.group == group && found.kind == kind) else {
+            return Served::Gone;
+        };
+        let named = versions.iter().find(|facts| facts.api_version() == api_version);
+        named.or(versions.first()).cloned().map_or(Served::Not, Served::As)
     }
 
     /// The kind of claims, in the version in which they are handled.
@@ -124,8 +146,9 @@ impl Index {
         facts.find(|facts| of_facts(facts) == *kind).cloned()
     }
 
-    pub(super) fn labels_of(&self, namespace: &str) -> BTreeMap<String, String> {
-        self.namespaces.get(namespace).cloned().unwrap_or_default()
+    /// The labels of a namespace, if it was seen.
+    pub(super) fn labels_of(&self, namespace: &str) -> Option<BTreeMap<String, String>> {
+        self.namespaces.get(namespace).cloned()
     }
 
     /// The kinds to be followed.
@@ -145,21 +168,30 @@ impl Index {
                 want(&entry.class, |wanted| wanted.classes = true);
                 want(&entry.resource, |wanted| wanted.resources = true);
             }
+            for class in &standing.classes {
+                want(class, |wanted| wanted.classes = true);
+            }
+            for resource in &standing.former_resources {
+                want(resource, |wanted| wanted.resources = true);
+            }
         }
         wanted
     }
 
-    /// Forgets what is not followed any more.
-    pub(super) fn forget(&mut self, kind: &GroupKind) {
+    /// Forgets what is not followed any more. In some namespaces Secrets matter to fewer claims then.
+    pub(super) fn forget(&mut self, kind: &GroupKind) -> BTreeSet<String> {
         self.seen.remove(kind);
+        let mut namespaces = BTreeSet::new();
         for place in self.claims.get(kind).map(|claims| claims.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
         {
-            self.see_claim(kind, &place, None);
+            namespaces.extend(self.see_claim(kind, &place, None).namespaces);
         }
         self.claims.remove(kind);
         self.waiting.remove(kind);
         self.classes.remove(kind);
         self.resources.remove(kind);
+        self.held.forget_kind(kind);
+        namespaces
     }
 
     /// Everything of a kind has been seen: what waited for that is looked at.
@@ -167,13 +199,45 @@ impl Index {
         self.seen.insert(kind.clone());
         let concerned = self.claim_kinds_that_use(kind);
         let mut work: Vec<Work> = concerned.iter().flat_map(|kind| self.claims_of(kind)).collect();
-        // Those that are about to go wait until they have seen all claims.
-        let concerned = self
-            .definitions
-            .iter()
-            .filter(|(_, definition)| definition.is_going() && group_kind(&definition.object.spec.claim) == *kind);
+        // What is to go, or is named no more, waits until all of that was seen.
+        let waits = |definition: &Definition| definition.is_going() || !definition.former().is_empty();
+        let concerned = self.definitions.iter().filter(|(_, definition)| {
+            waits(definition) && kinds_of(&definition.object).iter().any(|named| group_kind(named) == *kind)
+        });
         work.extend(concerned.map(|(name, _)| Work::Definition(name.clone())));
+        // What is held for claims that are not among them may be nobody's.
+        let held = self.held.for_claims_of(kind).filter(|(uid, _)| !self.claims_by_uid.contains_key(*uid));
+        work.extend(held.flat_map(|(_, resources)| resources.iter().cloned().map(Work::Resource)));
+        // Classes that are about to go wait for the same as definitions.
+        let of_kind = self.definitions.values().filter(|other| group_kind(&other.object.spec.claim) == *kind);
+        work.extend(of_kind.flat_map(|definition| self.going_classes_of(&definition.object)));
         work
+    }
+
+    /// The classes of a definition's kinds that are about to go.
+    fn going_classes_of(&self, definition: &ResourceBindingDefinition) -> Vec<Work> {
+        let of_kind = |kind: GroupKind| {
+            let classes = self.classes.get(&kind).into_iter().flatten();
+            let going = classes.filter(|(_, class)| is_going(class));
+            going.map(|(place, _)| Work::Class(Key { kind: kind.clone(), place: place.clone() })).collect::<Vec<_>>()
+        };
+        class_kinds(definition).into_iter().flat_map(of_kind).collect()
+    }
+
+    /// Whether all claims have been seen that may use classes of a kind: who uses one of them is not known before.
+    pub(super) fn sees_users_of(&self, class: &GroupKind) -> bool {
+        let mut naming = self.definitions.values().filter(|definition| class_kinds(&definition.object).contains(class));
+        naming.all(|definition| self.sees_claims(&definition.object.spec.claim))
+    }
+
+    /// Whether all claims of a kind have been seen, or there can be none.
+    pub(super) fn sees_claims(&self, claim: &KindReference) -> bool {
+        self.seen.contains(&group_kind(claim)) || self.served(&claim.api_version, &claim.kind) == Served::Gone
+    }
+
+    /// Whether everything of a kind has been seen.
+    pub(super) fn has_seen_all_of(&self, kind: &GroupKind) -> bool {
+        self.seen.contains(kind)
     }
 
     /// Whether everything has been seen that a claim of this kind may depend on.
@@ -208,12 +272,19 @@ impl Index {
             }
             None => {
                 self.set_waiting(&key, false);
-                self.secrets.forget(&key);
+                touched.namespaces = self.secrets.forget(&key);
             }
         }
         if let Some(old) = old.filter(|old| new.as_ref().is_none_or(|new| uid(new) != uid(old))) {
             self.claims_by_uid.remove(uid(&old));
+            touched.work.extend(self.held.for_claim(uid(&old)).cloned().map(Work::Resource));
         }
+        // One that goes waits for its last claim, and no longer.
+        let is_free = |name: &&String| {
+            let found = self.definitions.get(*name).filter(|definition| definition.is_going());
+            found.is_some_and(|definition| self.uses.of_definition(&definition.uid()).is_empty())
+        };
+        touched.work.extend(touched.counted.iter().filter(is_free).cloned().map(Work::Definition));
         touched
     }
 
@@ -244,10 +315,33 @@ impl Index {
         let owners = old.iter().chain(&new).filter_map(|resource| resource.claim.as_ref());
         let known = |claim: &ClaimRef| self.claims_by_uid.get(&claim.uid).cloned().map(Work::Claim);
         let mut work: Vec<Work> = owners.filter_map(known).collect();
+        let key = Key { kind: kind.clone(), place: place.clone() };
+        self.held.see(&key, old.as_ref(), new.as_ref());
+        if self.orphan(&key).is_some() {
+            work.push(Work::Resource(key));
+        }
         if is_free {
             work.extend(self.claim_kinds_that_use(&kind).iter().flat_map(|kind| self.waiting_of(kind)));
         }
         work
+    }
+
+    /// A resource that is held for a claim which is not there, as far as was seen; and whose that is.
+    pub(super) fn orphan(&self, key: &Key) -> Option<ClaimRef> {
+        let resource = self.resources.get(&key.kind).and_then(|resources| resources.get(&key.place))?;
+        let is_missing = |claim: &&ClaimRef| {
+            self.seen.contains(&of_reference(claim)) && !self.claims_by_uid.contains_key(&claim.uid)
+        };
+        resource.holder().filter(is_missing).cloned()
+    }
+
+    /// The kind of resources, in the version in which they are handled.
+    pub(super) fn resource_facts(&self, kind: &GroupKind) -> Option<Arc<KindFacts>> {
+        let of = |standing: &Arc<Standing>| {
+            let named = standing.entries.iter().flatten().map(|entry| &entry.resource);
+            named.chain(&standing.former_resources).find(|facts| of_facts(facts) == *kind).cloned()
+        };
+        self.standings.values().find_map(of)
     }
 
     pub(super) fn set_waiting(&mut self, key: &Key, waits: bool) {
@@ -256,6 +350,12 @@ impl Index {
             true => places.insert(key.place.clone()),
             false => places.remove(&key.place),
         };
+    }
+
+    /// Notes which Secrets matter to a claim, if it is still there. In some namespaces that is another number of claims then.
+    pub(super) fn follow_secrets(&mut self, key: &Key, places: &[Place]) -> BTreeSet<String> {
+        let is_there = self.claims.get(&key.kind).is_some_and(|claims| claims.contains_key(&key.place));
+        self.secrets.follow(key, if is_there { places } else { &[] })
     }
 
     pub(super) fn waiting_of(&self, kind: &GroupKind) -> Vec<Work> {
@@ -293,21 +393,36 @@ impl Index {
     }
 }
 
-/// The kinds that a definition names.
+/// The kinds that a definition names, or named before.
 pub(super) fn kinds_of(definition: &ResourceBindingDefinition) -> Vec<KindReference> {
-    let entries = definition.spec.resources.iter();
-    let named = entries.flat_map(|entry| [entry.resource.clone(), entry.class.reference()]);
-    std::iter::once(definition.spec.claim.clone()).chain(named).collect()
+    let named = definition.spec.resources.iter().flat_map(|entry| [entry.resource.clone(), entry.class.reference()]);
+    let former = former(definition).iter().flat_map(|entry| [entry.resource.clone(), entry.class.clone()]);
+    std::iter::once(definition.spec.claim.clone()).chain(named).chain(former).collect()
+}
+
+/// The kinds of classes that a definition names, or named before.
+pub(super) fn class_kinds(definition: &ResourceBindingDefinition) -> BTreeSet<GroupKind> {
+    let named = definition.spec.resources.iter().map(|entry| group_kind(&entry.class.reference()));
+    named.chain(former(definition).iter().map(|entry| group_kind(&entry.class))).collect()
+}
+
+/// What a definition named before, and may still look after.
+pub(super) fn former(definition: &ResourceBindingDefinition) -> &[FormerResource] {
+    definition.status.as_ref().map(|status| status.former_resources.as_slice()).unwrap_or_default()
 }
 
 pub(super) fn of_facts(facts: &KindFacts) -> GroupKind {
     GroupKind { group: facts.group.clone(), kind: facts.kind.clone() }
 }
 
+/// The kind that a reference names, whatever the version.
+pub(super) fn of_reference(named: &ObjectRef) -> GroupKind {
+    GroupKind { group: named.group().to_owned(), kind: named.kind.clone() }
+}
+
 /// The class that a claim names in its status.
 pub(super) fn class_key(class: &ObjectRef) -> Key {
-    let kind = GroupKind { group: class.group().to_owned(), kind: class.kind.clone() };
-    Key { kind, place: Place { namespace: class.namespace.clone(), name: class.name.clone() } }
+    Key { kind: of_reference(class), place: Place { namespace: class.namespace.clone(), name: class.name.clone() } }
 }
 
 fn uid(object: &Value) -> &str {

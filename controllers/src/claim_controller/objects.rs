@@ -1,11 +1,15 @@
 //! Objects of kinds that are data, as JSON: each write says which state it means, and who does it.
 
 use bailiwick_api::claims::KindFacts;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Api, Client};
+use bailiwick_machinery::name;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{FIELD_MANAGER, WorkError};
+
+/// How many objects are asked for at once.
+const PAGE: u32 = 500;
 
 /// The objects of a kind in a namespace, or of the cluster.
 pub(super) struct Objects(Api<DynamicObject>);
@@ -53,6 +57,16 @@ pub(super) fn without_finalizer(object: &Value, finalizer: &str) -> Value {
     json!(finalizers(object).into_iter().filter(|other| *other != finalizer).collect::<Vec<_>>())
 }
 
+/// Whether an object of a kind that is data can have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    name::dns1123_subdomain(name).is_empty()
+}
+
+/// Whether a namespace can have this name.
+pub(super) fn is_namespace(name: &str) -> bool {
+    name::dns1123_label(name).is_empty()
+}
+
 /// Whether an object is about to go.
 pub(super) fn is_going(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
@@ -75,8 +89,43 @@ impl Objects {
         })
     }
 
+    /// Those of a kind, in all namespaces.
+    pub(super) fn all(client: &Client, facts: &KindFacts) -> Self {
+        Self(Api::all_with(client.clone(), &api_resource(facts)))
+    }
+
+    /// Looks at all that there are at this moment, some at a time.
+    pub(super) async fn each(&self, mut look_at: impl FnMut(&Value)) -> Result<(), WorkError> {
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = self.0.list(&params).await?;
+            for object in page.items {
+                look_at(&serde_json::to_value(object)?);
+            }
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What there is of a name. A text that is none is not looked for: it would stand in a path.
     pub(super) async fn get(&self, name: &str) -> Result<Option<Value>, WorkError> {
+        if !is_name(name) {
+            return Ok(None);
+        }
         Ok(self.0.get_opt(name).await?.map(serde_json::to_value).transpose()?)
+    }
+
+    /// The same. Unlike [`Self::get`] it fails where the kind is not served: that nothing is found then would not
+    /// mean that nothing is there.
+    pub(super) async fn find(&self, name: &str) -> Result<Option<Value>, WorkError> {
+        if !is_name(name) {
+            return Ok(None);
+        }
+        let named = ListParams::default().fields(&format!("metadata.name={name}"));
+        let found = self.0.list(&named).await?.items.into_iter().find(|object| object.name_any() == name);
+        Ok(found.map(serde_json::to_value).transpose()?)
     }
 
     /// Makes an object; none if there is one of its name.

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use bailiwick_api::WaitFor;
 use bailiwick_api::claims::{
-    BOUND_FINALIZER, Class, KindFacts, Phase, RECLAIM_ANNOTATION, Rules, claim_ref, set_claim_ref,
+    BOUND_FINALIZER, Class, KindFacts, Phase, RECLAIM_ANNOTATION, Rules, allows, claim_ref, set_claim_ref,
 };
 use serde_json::{Value, json};
 
 use super::WorkError;
 use super::claim::Claim;
 use super::claim_status::{Binding, Obstacle};
-use super::index::{Definition, Resource, class_key, of_facts};
-use super::objects::{Objects, text};
+use super::index::{Definition, Resource, Served, class_key, of_facts};
+use super::objects::{Objects, is_going, text};
 use crate::place::Place;
 
 /// What a resource is provided by.
@@ -20,6 +20,8 @@ pub(super) struct Means<'m> {
     pub(super) facts: &'m KindFacts,
     /// The definition, if it still is the one that was chosen.
     pub(super) definition: Option<&'m Definition>,
+    /// How something is made or bound by it, if that is in order: whatever the claim's status says, it names these kinds, is
+    /// accepted, and is for the claim's namespace.
     pub(super) rules: Option<&'m Rules>,
 }
 
@@ -32,35 +34,37 @@ impl Claim<'_> {
     /// Provides what was decided, as far as that is possible now. What stands in the way is returned.
     pub(super) async fn provide(&mut self) -> Result<Option<Obstacle>, WorkError> {
         let definition = self.definition();
-        if self.is_outdated(definition.as_deref()) && self.has_nothing_yet().await? {
-            self.status.forget_choice();
-            let message = "its definition or class has changed before anything was made: it is decided anew".to_owned();
-            return Ok(Some(Obstacle::new("ClassSelected", "DecidedAnew", message)));
-        }
+        let is_offered = definition.as_deref().is_some_and(|definition| self.is_offered(definition));
         let mut secrets = Vec::new();
         let mut obstacle = None;
+        // Whether what is not there yet has to wait for what comes before. What is there is looked after all the same.
+        let mut others_wait = false;
         for index in 0..self.status.bindings.len() {
             let Some(mut binding) = self.status.bindings.get(index).cloned() else { break };
-            let Some(facts) = self.facts_of(&binding) else {
-                obstacle = Some(self.kind_gone(&binding));
+            if others_wait && binding.uid().is_empty() {
                 break;
+            }
+            let Some(facts) = self.facts_of(&binding) else {
+                obstacle.get_or_insert(self.kind_gone(&binding));
+                others_wait = true;
+                continue;
             };
             let means = Means {
                 facts: &facts,
                 definition: definition.as_deref(),
-                rules: definition.as_deref().and_then(|definition| rules_for(definition, &binding)),
+                rules: definition.as_deref().filter(|_| is_offered).and_then(|found| rules_for(found, &binding)),
             };
             match self.settle(&binding, &means).await? {
                 Err(found) => {
                     binding.ready = false;
-                    obstacle = Some(found);
+                    obstacle.get_or_insert(found);
                 }
                 Ok(resource) => {
                     note(&mut binding, &resource);
-                    if resource.going {
+                    if resource.going || facts.going {
                         let message =
                             "a resource that satisfies it is being deleted: it goes when this claim does".to_owned();
-                        obstacle = Some(Obstacle::new("Ready", "ResourceTerminating", message));
+                        obstacle.get_or_insert(Obstacle::new("Ready", "ResourceTerminating", message));
                     }
                     self.tell_phase(&binding, &resource, &facts).await?;
                     secrets.extend(resource.secret.clone().map(|secret| (resource.uid.clone(), secret)));
@@ -73,14 +77,16 @@ impl Claim<'_> {
             }
             let waits = means.definition.and_then(|definition| definition.object.spec.resources.get(index));
             let waits_for_ready = waits.is_some_and(|entry| entry.wait_for == Some(WaitFor::Ready));
-            if !is_there || (waits_for_ready && !is_ready) {
-                break;
-            }
+            others_wait |= !is_there || (waits_for_ready && !is_ready);
         }
-        if let Some(retried) = self.retry_elsewhere(&mut obstacle).await? {
-            return Ok(Some(retried));
+        if let Some(reconsidered) = self.reconsider(obstacle.as_ref()).await? {
+            return Ok(Some(reconsidered));
         }
-        let found = self.hand_on_secrets(&secrets).await?;
+        let found = match secrets.is_empty() && obstacle.is_some() {
+            // What cannot be looked at may have some all the same.
+            true => None,
+            false => self.hand_on_secrets(&secrets).await?,
+        };
         let found = match obstacle.or(found) {
             None => self.follow_claim(definition.as_deref()).await?,
             obstacle => obstacle,
@@ -92,14 +98,38 @@ impl Claim<'_> {
     }
 
     /// The definition that was chosen, if it is still there.
-    fn definition(&self) -> Option<Arc<Definition>> {
+    pub(super) fn definition(&self) -> Option<Arc<Definition>> {
         let chosen = self.status.definition.as_ref()?;
         let index = self.shared.index();
         index.definitions.get(&chosen.name).filter(|found| found.uid() == chosen.uid).cloned()
     }
 
+    /// Whether claims of this namespace are satisfied by a definition.
+    fn is_offered(&self, definition: &Definition) -> bool {
+        let spec = &definition.object.spec;
+        let selector = spec.claimable_from.as_ref().and_then(|selector| serde_json::to_value(selector).ok());
+        let index = self.shared.index();
+        let standing = index.standings.get(definition.object.metadata.name.as_deref().unwrap_or_default());
+        standing.is_some_and(|standing| standing.entries.is_some()) && allows(selector.as_ref(), &self.namespace_labels)
+    }
+
+    /// The class that something is to be made from, if claims of this namespace can use it.
+    fn class_of(&self, binding: &Binding) -> Option<Arc<Value>> {
+        let class = self.chosen_class(binding)?;
+        let namespace = Class(&class).namespace();
+        let is_near = namespace.is_empty() || namespace == self.key.place.namespace;
+        (is_near && Class(&class).is_claimable_from(&self.namespace_labels)).then_some(class)
+    }
+
+    /// The class that was chosen, if it is there.
+    pub(super) fn chosen_class(&self, binding: &Binding) -> Option<Arc<Value>> {
+        let key = binding.class_ref.as_ref().map(class_key)?;
+        let index = self.shared.index();
+        index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place)).cloned()
+    }
+
     /// Whether what was decided cannot be provided any more as it was decided.
-    fn is_outdated(&self, definition: Option<&Definition>) -> bool {
+    pub(super) fn is_outdated(&self, definition: Option<&Definition>) -> bool {
         let generation = self.status.definition.as_ref().map(|chosen| chosen.generation);
         if definition.is_none_or(|definition| Some(definition.generation()) != generation || definition.is_going()) {
             return true;
@@ -108,14 +138,15 @@ impl Claim<'_> {
         let is_gone = |binding: &Binding| {
             binding.class_ref.as_ref().is_some_and(|class| {
                 let key = class_key(class);
-                !index.classes.get(&key.kind).is_some_and(|classes| classes.contains_key(&key.place))
+                let found = index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place));
+                found.is_none_or(|found| is_going(found))
             })
         };
         self.status.bindings.iter().any(is_gone)
     }
 
     /// Whether nothing has been made or bound for the claim, whatever was noted of it.
-    async fn has_nothing_yet(&self) -> Result<bool, WorkError> {
+    pub(super) async fn has_nothing_yet(&self) -> Result<bool, WorkError> {
         for binding in &self.status.bindings {
             if !binding.uid().is_empty() {
                 return Ok(false);
@@ -131,7 +162,10 @@ impl Claim<'_> {
 
     pub(super) fn facts_of(&self, binding: &Binding) -> Option<Arc<KindFacts>> {
         let named = binding.resource_ref.as_ref()?;
-        self.shared.index().facts_of(&named.api_version, &named.kind)
+        match self.shared.index().served(&named.api_version, &named.kind) {
+            Served::As(facts) => Some(facts),
+            Served::Not | Served::Gone => None,
+        }
     }
 
     /// Whether a resource says that it is this very claim's.
@@ -158,7 +192,8 @@ impl Claim<'_> {
             return Ok(Ok(seen));
         }
         let resources = Objects::new(&self.shared.deputy, means.facts, &self.key.place.namespace);
-        if binding.class_ref.is_some() && binding.uid().is_empty() {
+        let changed = self.changed_definition(binding, means);
+        if binding.class_ref.is_some() && binding.uid().is_empty() && changed.is_none() {
             match self.make(binding, means, &resources).await? {
                 Err(obstacle) => return Ok(Err(obstacle)),
                 Ok(Some(made)) => return Ok(Ok(Resource::of(made, means.facts))),
@@ -166,7 +201,7 @@ impl Claim<'_> {
             }
         }
         let Some(found) = resources.get(&named.name).await? else {
-            return Ok(Err(missing(binding)));
+            return Ok(Err(changed.unwrap_or_else(|| missing(binding))));
         };
         if !is_expected(text(&found, "/metadata/uid")) {
             return Ok(Err(missing(binding)));
@@ -178,7 +213,27 @@ impl Claim<'_> {
             let message = format!("there is a {} {} that was not made for this claim", named.kind, named.name);
             return Ok(Err(Obstacle::new("Synced", "NameTaken", message)));
         }
+        if let Some(obstacle) = changed {
+            return Ok(Err(obstacle));
+        }
         self.bind(&found, binding.index, means, &resources).await
+    }
+
+    /// That a definition means something else by now than when it was chosen, so that what is missing is not made or bound by it: a
+    /// claim would have one part by the old rules, and one by the new.
+    fn changed_definition(&self, binding: &Binding, means: &Means<'_>) -> Option<Obstacle> {
+        let chosen = self.status.definition.as_ref().map(|chosen| chosen.generation);
+        let definition = means.definition.filter(|_| binding.uid().is_empty())?;
+        if Some(definition.generation()) == chosen {
+            return None;
+        }
+        let named = binding.resource_ref.clone().unwrap_or_default();
+        let message = format!(
+            "its definition has changed since it was chosen, so that the {} {} is not provided by it any more: delete the claim \
+             and make it again",
+            named.kind, named.name
+        );
+        Some(Obstacle::new("Bound", "DefinitionChanged", message))
     }
 
     /// Makes a resource that is the claim's from its first moment on; none if there is one of its name.
@@ -189,13 +244,12 @@ impl Claim<'_> {
         resources: &Objects,
     ) -> Result<Result<Option<Value>, Obstacle>, WorkError> {
         let named = binding.resource_ref.clone().unwrap_or_default();
-        let class = binding.class_ref.as_ref().map(class_key);
-        let class = class.and_then(|key| {
-            let index = self.shared.index();
-            index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place)).cloned()
-        });
-        let (Some(rules), Some(class)) = (means.rules, class) else {
-            let message = format!("the definition or the class that {} is to be made from is gone", named.name);
+        // What was decided stands in a status, which others can write too. Whether there is a class, it does not tell them.
+        let (Some(rules), Some(class)) = (means.rules, self.class_of(binding)) else {
+            let message = format!(
+                "the definition or the class that {} is to be made from is gone, or not for this claim",
+                named.name
+            );
             return Ok(Err(Obstacle::new("Bound", "ClassGone", message)));
         };
         let mut object = match rules.form(&self.object, &class) {
@@ -214,9 +268,7 @@ impl Claim<'_> {
         set_claim_ref(&mut object, means.facts.claim_ref, &self.reference());
         match resources.create(object).await {
             Err(WorkError::Host(kube::Error::Api(status))) if is_refusal(&status) => {
-                let reason = if status.code == 403 { "Forbidden" } else { "Rejected" };
-                let message = format!("the {} {} cannot be made: {}", named.kind, named.name, status.message);
-                Ok(Err(Obstacle::new("Synced", reason, message)))
+                Ok(Err(refused(&status, &format!("the {} {} cannot be made", named.kind, named.name))))
             }
             made => Ok(Ok(made?)),
         }
@@ -236,24 +288,44 @@ impl Claim<'_> {
         resources.patch_status(&named.name, &patch).await.map(drop)
     }
 
-    /// A resource that was there and that another claim was faster to get: another is looked for.
-    async fn retry_elsewhere(&mut self, obstacle: &mut Option<Obstacle>) -> Result<Option<Obstacle>, WorkError> {
-        let is_taken =
-            obstacle.as_ref().is_some_and(|obstacle| matches!(obstacle.reason, "ResourceTaken" | "ResourceNotFound"));
-        let named = text(&self.object, "/spec/resourceRef/name").to_owned();
-        let is_chosen = |binding: &Binding| {
-            let name = binding.resource_ref.as_ref().map(|resource| resource.name.as_str());
-            binding.class_ref.is_none() && binding.uid().is_empty() && name != Some(named.as_str())
+    /// What was chosen and stands in the way before anything was made or bound is reconsidered: another claim may have been
+    /// faster, and the claim, its class or the resource may be something else by now.
+    async fn reconsider(&mut self, obstacle: Option<&Obstacle>) -> Result<Option<Obstacle>, WorkError> {
+        let Some(obstacle) = obstacle.filter(|_| self.status.bindings.iter().all(|binding| binding.uid().is_empty()))
+        else {
+            return Ok(None);
         };
-        if !is_taken || !self.status.bindings.iter().any(is_chosen) || !self.has_nothing_yet().await? {
+        let is_reconsidered = self.was_too_late(obstacle) || self.would_choose_otherwise();
+        if !is_reconsidered || !self.has_nothing_yet().await? {
             return Ok(None);
         }
-        self.status.forget_choice();
-        Ok(Some(Obstacle::new(
-            "ClassSelected",
-            "DecidedAnew",
-            "another claim was faster: it is decided anew".to_owned(),
-        )))
+        self.forget_choice().await?;
+        let message = format!("it is decided anew, as nothing has been made yet and {}", obstacle.message);
+        Ok(Some(Obstacle::new("ClassSelected", "DecidedAnew", message)))
+    }
+
+    /// Whether another claim was faster to get a resource that this one did not ask for by name.
+    fn was_too_late(&self, obstacle: &Obstacle) -> bool {
+        let named = text(&self.object, "/spec/resourceRef/name");
+        let is_any = |binding: &Binding| {
+            let name = binding.resource_ref.as_ref().map(|resource| resource.name.as_str());
+            binding.class_ref.is_none() && name != Some(named)
+        };
+        matches!(obstacle.reason, "ResourceTaken" | "ResourceNotFound") && self.status.bindings.iter().any(is_any)
+    }
+
+    /// Whether the claim would get something else if it were decided now.
+    fn would_choose_otherwise(&self) -> bool {
+        let scheduled = self.shared.index().schedule(self.key, &self.object, &self.namespace_labels);
+        scheduled.decision.is_none_or(|decision| {
+            let bindings = self.bindings_of(&decision);
+            let refs = |bindings: &[Binding]| {
+                let refs = bindings.iter().map(|binding| (binding.class_ref.clone(), binding.resource_ref.clone()));
+                refs.collect::<Vec<_>>()
+            };
+            self.status.definition.as_ref() != Some(&decision.definition_ref())
+                || refs(&bindings) != refs(&self.status.bindings)
+        })
     }
 }
 
@@ -307,6 +379,12 @@ fn connect(object: &mut Value, class: &Value, name: &str) {
     if !namespace.is_empty() && text(object, "/spec/writeConnectionSecretToRef/name").is_empty() {
         object["spec"]["writeConnectionSecretToRef"] = json!({ "namespace": namespace, "name": name });
     }
+}
+
+/// What the claim says of something that the host will not do as it stands.
+pub(super) fn refused(status: &kube::core::Status, what: &str) -> Obstacle {
+    let reason = if status.is_forbidden() { "Forbidden" } else { "Rejected" };
+    Obstacle::new("Synced", reason, format!("{what}: {}", status.message))
 }
 
 /// Whether the host says that it will not do something as it stands.

@@ -1,10 +1,12 @@
 //! What there is for a claim, and what it gets of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bailiwick_api::claims::{Candidate, Choice, Entry, KindFacts, Offer, Phase, Wish, schedule};
 use serde_json::Value;
 
+use super::claim_status::DefinitionRef;
 use super::index::{Definition, EntryFacts, Index, Key, of_facts};
 
 /// What a claim gets.
@@ -22,10 +24,23 @@ pub(super) struct Scheduled {
     pub(super) definitions: usize,
 }
 
+// === impl Decision ===
+
+impl Decision {
+    /// The definition, as the claim's status names it.
+    pub(super) fn definition_ref(&self) -> DefinitionRef {
+        DefinitionRef {
+            name: self.definition.object.metadata.name.clone().unwrap_or_default(),
+            uid: self.definition.uid(),
+            generation: self.definition.generation(),
+        }
+    }
+}
+
 // === impl Index ===
 
 impl Index {
-    pub(super) fn schedule(&self, key: &Key, claim: &Value) -> Scheduled {
+    pub(super) fn schedule(&self, key: &Key, claim: &Value, namespace_labels: &BTreeMap<String, String>) -> Scheduled {
         let ready: Vec<(&Arc<Definition>, &Vec<EntryFacts>)> = self
             .definitions
             .iter()
@@ -51,8 +66,7 @@ impl Index {
             });
             offers.push(Offer { definition: &definition.object, entries: entries.collect() });
         }
-        let labels = self.labels_of(namespace);
-        let (choice, candidates) = schedule(Wish { claim, namespace_labels: &labels }, &offers);
+        let (choice, candidates) = schedule(Wish { claim, namespace_labels }, &offers);
         let decision = choice.and_then(|choice| {
             let (definition, entries) = ready.get(choice.offer)?;
             Some(Decision { definition: (*definition).clone(), entries: (*entries).clone(), choice })

@@ -2,18 +2,23 @@
 //!
 //! A Secret is a resource's only if it says so: its controller is the resource, by UID. So nobody gets at a Secret of others
 //! by naming it in a resource. Both are followed: what others change or remove of the claim's is there again at once.
+//!
+//! A claim has one Secret. Each is labelled with the claim's UID, so that one which was made under an earlier name is found and
+//! removed, whoever was stopped before that name stood in the status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bailiwick_api::claims::{CLAIM_UID_ANNOTATION, Shown};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
 
 use super::claim::Claim;
 use super::claim_status::{Obstacle, SecretRef};
-use super::objects::text;
+use super::objects::{is_name, text};
+use super::provision::{is_refusal, refused};
 use super::{FIELD_MANAGER, WorkError};
 use crate::place::Place;
 
@@ -25,26 +30,32 @@ impl Claim<'_> {
         &mut self,
         secrets: &[(String, (String, String))],
     ) -> Result<Option<Obstacle>, WorkError> {
-        if secrets.is_empty() {
-            return Ok(None);
-        }
-        let own = Place { namespace: self.key.place.namespace.clone(), name: self.secret_name() };
+        let name = self.secret_name();
+        let own = Place { namespace: self.key.place.namespace.clone(), name: name.clone() };
         let sources =
             secrets.iter().map(|(_, (namespace, name))| Place { namespace: namespace.clone(), name: name.clone() });
-        let places: Vec<Place> = sources.chain([own]).collect();
-        for place in &places {
-            self.shared.follow_secrets_in(&place.namespace);
+        let places: Vec<Place> = if secrets.is_empty() { Vec::new() } else { sources.chain([own]).collect() };
+        self.shared.follow_secrets(self.key, &places);
+        if secrets.is_empty() {
+            // No resource says any more how to reach it.
+            if self.status.binding.is_some() {
+                self.take_back_secrets(None).await?;
+                self.status.binding = None;
+            }
+            return Ok(None);
         }
-        let mut versions = self.shared.index().secrets.follow(self.key, &places);
-        if self.status.binding.is_some() && self.shared.index().secrets.has_handed_on(self.key, &versions) {
+        let mut versions = self.shared.index().secrets.versions(&places);
+        let is_told = self.status.binding.as_ref().is_some_and(|told| told.name == name);
+        if is_told && self.shared.index().secrets.has_handed_on(self.key, &versions) {
+            self.keep_one_secret(&name).await?;
             return Ok(None);
         }
         let mut data = BTreeMap::new();
         for ((uid, _), place) in secrets.iter().zip(&places) {
             let api: Api<Secret> = Api::namespaced(self.shared.deputy.clone(), &place.namespace);
             let found = match api.get_opt(&place.name).await {
-                Err(kube::Error::Api(status)) if status.is_forbidden() => {
-                    return Ok(Some(Obstacle::new("Synced", "Forbidden", status.message.clone())));
+                Err(kube::Error::Api(status)) if is_refusal(&status) => {
+                    return Ok(Some(refused(&status, "the Secret of a resource cannot be read")));
                 }
                 found => found?,
             };
@@ -58,10 +69,19 @@ impl Claim<'_> {
             return Ok(None);
         }
         let written = match self.write_secret(data).await? {
-            Err(obstacle) => return Ok(Some(obstacle)),
+            Err(obstacle) => {
+                if let Some(told) = self.status.binding.clone() {
+                    self.keep_one_secret(&told.name).await?;
+                }
+                return Ok(Some(obstacle));
+            }
             Ok(written) => written,
         };
-        self.status.binding = Some(SecretRef { name: self.secret_name() });
+        match is_told {
+            true => self.keep_one_secret(&name).await?,
+            false => self.take_back_secrets(Some(&name)).await?,
+        }
+        self.status.binding = Some(SecretRef { name });
         if let Some((_, version)) = versions.last_mut() {
             *version = written.resource_version();
         }
@@ -84,20 +104,25 @@ impl Claim<'_> {
     async fn write_secret(&self, data: BTreeMap<String, ByteString>) -> Result<Result<Secret, Obstacle>, WorkError> {
         let name = self.secret_name();
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let label = (CLAIM_UID_ANNOTATION.to_owned(), self.uid().to_owned());
         let wanted = Secret {
             metadata: ObjectMeta {
                 name: Some(name.clone()),
+                labels: Some(BTreeMap::from([label.clone()])),
                 owner_references: Some(vec![self.as_owner()]),
                 ..ObjectMeta::default()
             },
             data: Some(data.clone()),
             ..Secret::default()
         };
-        let refused = |status: &kube::core::Status| Err(Obstacle::new("Synced", "Forbidden", status.message.clone()));
+        let refused = |status: &kube::core::Status| {
+            let name = Shown::text(&name);
+            Err(refused(status, &format!("the Secret \"{name}\" cannot be written")))
+        };
         match self.secrets().create(&params, &wanted).await {
             Ok(made) => return Ok(Ok(made)),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {}
-            Err(kube::Error::Api(status)) if status.is_forbidden() => return Ok(refused(&status)),
+            Err(kube::Error::Api(status)) if is_refusal(&status) => return Ok(refused(&status)),
             Err(error) => return Err(error.into()),
         }
         let Some(mut found) = self.secrets().get_opt(&name).await? else {
@@ -107,20 +132,48 @@ impl Claim<'_> {
             let message = format!("there is a Secret \"{name}\" that is not this claim's: name another, or remove it");
             return Ok(Err(Obstacle::new("Synced", "SecretTaken", message)));
         }
-        if found.data.as_ref() == Some(&data) {
+        if found.data.as_ref() == Some(&data) && found.labels().get(&label.0) == Some(&label.1) {
             return Ok(Ok(found));
         }
         found.data = Some(data);
+        found.metadata.labels.get_or_insert_default().extend([label]);
         found.metadata.managed_fields = None;
         match self.secrets().replace(&name, &params, &found).await {
-            Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(refused(&status)),
+            Err(kube::Error::Api(status)) if is_refusal(&status) => Ok(refused(&status)),
             result => Ok(Ok(result?)),
         }
     }
 
-    /// Removes the claim's Secret, and no one else's.
-    pub(super) async fn take_back_secret(&self) -> Result<(), WorkError> {
-        let Some(SecretRef { name }) = &self.status.binding else { return Ok(()) };
+    /// Removes what was seen to be a Secret of the claim's beside the one of this name: it had another name for a moment, and
+    /// whoever made that one did not come to say so.
+    async fn keep_one_secret(&self, name: &str) -> Result<(), WorkError> {
+        let one = Place { namespace: self.key.place.namespace.clone(), name: name.to_owned() };
+        let has_others = self.shared.index().secrets.has_others(self.uid(), &one);
+        if has_others { self.take_back_secrets(Some(name)).await } else { Ok(()) }
+    }
+
+    /// Removes the claim's Secrets, except for one of this name.
+    pub(super) async fn take_back_secrets(&self, except: Option<&str>) -> Result<(), WorkError> {
+        let made = ListParams::default().labels(&format!("{CLAIM_UID_ANNOTATION}={}", self.uid()));
+        let made = match self.secrets().list_metadata(&made).await {
+            // Who may not see any has made none.
+            Err(kube::Error::Api(status)) if status.is_forbidden() => Vec::new(),
+            made => made?.items,
+        };
+        let told = self.status.binding.iter().map(|told| told.name.clone());
+        let names: BTreeSet<String> = made.iter().map(ResourceExt::name_any).chain(told).collect();
+        for name in names.iter().filter(|name| Some(name.as_str()) != except) {
+            self.take_back_secret(name).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes a Secret if it is the claim's.
+    async fn take_back_secret(&self, name: &str) -> Result<(), WorkError> {
+        // It may stand in a status, which others can write too.
+        if !is_name(name) {
+            return Ok(());
+        }
         let Some(found) = self.secrets().get_opt(name).await? else { return Ok(()) };
         if controller_of(&found.metadata).is_none_or(|owner| owner.uid != self.uid()) {
             return Ok(());

@@ -9,19 +9,23 @@ use super::claim::Claim;
 use super::claim_status::Obstacle;
 use super::index::Definition;
 use super::objects::{Objects, metadata_patch, text};
-use super::provision::is_refusal;
+use super::provision::{is_refusal, refused};
 use super::{FIELD_MANAGER, WorkError};
 
 // === impl Claim ===
 
 impl Claim<'_> {
     pub(super) async fn follow_claim(&self, definition: Option<&Definition>) -> Result<Option<Obstacle>, WorkError> {
-        let is_new = self.status.observed_generation.is_none();
-        if is_new || self.status.observed_generation == Some(self.generation()) {
+        let observed = self.status.observed_generation;
+        if observed == Some(self.generation()) {
             return Ok(None);
         }
         let chosen = self.status.definition.as_ref().map(|chosen| chosen.generation);
         let Some(definition) = definition.filter(|definition| Some(definition.generation()) == chosen) else {
+            // A kind that was defined by hand may have no place for it. Nobody knows then that the claim has changed.
+            if observed.is_none() {
+                return Ok(None);
+            }
             let message = "its definition has changed since it was chosen, so that changes of the claim are not followed: delete \
                            the claim and make it again"
                 .to_owned();
@@ -29,7 +33,8 @@ impl Claim<'_> {
         };
         for binding in self.status.bindings.iter().filter(|binding| binding.class_ref.is_some()) {
             let Some(rules) = definition.rules.get(binding.index) else { continue };
-            let wanted = match rules.translated(&self.object) {
+            let class = self.chosen_class(binding);
+            let wanted = match rules.translated(&self.object, class.as_deref()) {
                 Ok(wanted) => wanted,
                 Err(error) => return Ok(Some(Obstacle::new("Synced", "CannotForm", error.to_string()))),
             };
@@ -49,8 +54,8 @@ impl Claim<'_> {
             }
             match resources.patch(&named.name, &patch(&found, &differing)).await {
                 Err(WorkError::Host(kube::Error::Api(status))) if is_refusal(&status) => {
-                    let message = format!("the {} {} cannot be changed: {}", named.kind, named.name, status.message);
-                    return Ok(Some(Obstacle::new("Synced", "Rejected", message)));
+                    let what = format!("the {} {} cannot be changed", named.kind, named.name);
+                    return Ok(Some(refused(&status, &what)));
                 }
                 result => result.map(drop)?,
             }

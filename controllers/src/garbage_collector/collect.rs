@@ -14,6 +14,8 @@ use crate::served_kinds::{GroupKind, Served};
 pub(super) enum CollectError {
     #[error("no kind {kind:?} is served now")]
     UnknownKind { kind: GroupKind },
+    #[error("which kinds there are could not be found out in time")]
+    KindsUnknown,
     #[error("{place:?} could not be read or changed")]
     Api { place: Place, source: Box<kube::Error> },
 }
@@ -85,7 +87,11 @@ impl<'s> Collector<'s> {
 
     /// Lets an object go that waits for those it owns, once there are none that must go first; hurries them otherwise.
     async fn release_if_alone(&self, uid: &Uid, node: &Node, live: &Metadata) -> Result<(), CollectError> {
-        let blocking = self.shared.graph().blocking_dependents(uid);
+        let mut blocking = self.shared.graph().blocking_dependents(uid);
+        if blocking.is_empty() {
+            self.shared.look_everywhere().await?;
+            blocking = self.shared.graph().blocking_dependents(uid);
+        }
         if blocking.is_empty() {
             return self.remove_finalizer(node, live, FOREGROUND).await;
         }
@@ -98,6 +104,8 @@ impl<'s> Collector<'s> {
         if !node.abandons_dependents() {
             return Ok(());
         }
+        // Those that are not taken away from it now would go later, because it is gone.
+        self.shared.look_everywhere().await?;
         let dependents: Vec<_> = {
             let graph = self.shared.graph();
             graph.dependents(uid).filter_map(|uid| Some((uid.clone(), graph.get(uid)?.place.clone()))).collect()

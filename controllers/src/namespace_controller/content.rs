@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use futures::StreamExt;
 use futures::stream::iter;
-use kube::api::{DeleteParams, DynamicObject, ListParams, PartialObjectMeta};
+use http::uri::InvalidUri;
+use kube::api::{DeleteParams, DynamicObject, ListParams, PartialObjectMeta, Preconditions, Request};
 use kube::core::discovery::verbs;
 use kube::{Api, Client, ResourceExt};
 
+use super::Ending;
 use crate::served_kinds::{Served, discover};
 
 /// How many kinds are looked at at once.
@@ -42,7 +44,7 @@ type Metadata = PartialObjectMeta<DynamicObject>;
 
 impl Content {
     /// Asks everything in a namespace to go. A kind that cannot be asked does not keep the others.
-    pub(super) async fn remove(client: &Client, namespace: &str) -> Self {
+    pub(super) async fn remove(client: &Client, ending: &Ending<'_>) -> Self {
         let kinds = match discover(client).await {
             Ok(kinds) => kinds,
             Err(error) => return Self { discovery_failure: Some(error.to_string()), ..Self::default() },
@@ -51,7 +53,7 @@ impl Content {
             .into_values()
             .filter(|served| served.namespaced && [verbs::DELETE, verbs::LIST].iter().all(|verb| served.can(verb)));
         let mut content = Self::default();
-        let mut outcomes = iter(kinds.map(|served| remove_kind(client, namespace, served))).buffered(KINDS_AT_ONCE);
+        let mut outcomes = iter(kinds.map(|served| remove_kind(client, ending, served))).buffered(KINDS_AT_ONCE);
         while let Some(outcome) = outcomes.next().await {
             match outcome {
                 Ok(left) => content.left.extend(left),
@@ -85,29 +87,45 @@ impl Left {
 }
 
 /// Asks all objects of a kind to go, and gives what is left. Most kinds have none, which one question tells.
-async fn remove_kind(client: &Client, namespace: &str, served: Served) -> Result<Option<Left>, String> {
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &served.resource);
+///
+/// The objects are looked at first, and then the namespace: what was there before it was seen to end is in no other one.
+async fn remove_kind(client: &Client, ending: &Ending<'_>, served: Served) -> Result<Option<Left>, String> {
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), ending.name, &served.resource);
     let failed = |error: kube::Error| format!("{}: {error}", served.resource.plural);
-    if api.list_metadata(&ListParams::default().limit(1)).await.map_err(failed)?.items.is_empty() {
+    let can_go_together = served.can("deletecollection");
+    let look = if can_go_together { ListParams::default().limit(1) } else { ListParams::default() };
+    let found = api.list_metadata(&look).await.map_err(failed)?;
+    if found.items.is_empty() || !ending.is_so().await.map_err(failed)? {
         return Ok(None);
     }
-    let options = DeleteParams::background();
-    if served.can("deletecollection") {
-        let api: Api<Metadata> = Api::namespaced_with(client.clone(), namespace, &served.resource);
-        api.delete_collection(&options, &ListParams::default()).await.map_err(failed)?;
+    if can_go_together {
+        let version = found.metadata.resource_version.unwrap_or_default();
+        remove_as_of(client, &api, &version).await.map_err(failed)?;
     } else {
-        let objects = api.list_metadata(&ListParams::default()).await.map_err(failed)?.items;
-        remove_each(&api, objects, &options).await.map_err(failed)?;
+        remove_each(&api, found.items).await.map_err(failed)?;
     }
     let list = api.list_metadata(&ListParams::default()).await.map_err(failed)?;
     let version = list.metadata.resource_version.unwrap_or_default();
     Ok((!list.items.is_empty()).then(|| Left::new(served, &list.items, version)))
 }
 
-async fn remove_each(api: &Api<DynamicObject>, objects: Vec<Metadata>, options: &DeleteParams) -> kube::Result<()> {
+/// Asks all objects to go that were there then, and are still the same.
+async fn remove_as_of(client: &Client, api: &Api<DynamicObject>, version: &str) -> kube::Result<()> {
+    let request = Request::new(api.resource_url());
+    let request = request.delete_collection(&DeleteParams::background(), &ListParams::default());
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    // What the library leaves out: which state of the list is meant.
+    let exactly = format!("{}&resourceVersion={version}&resourceVersionMatch=Exact", request.uri());
+    *request.uri_mut() = exactly.parse().map_err(|error: InvalidUri| kube::Error::HttpError(error.into()))?;
+    client.request_text(request).await.map(drop)
+}
+
+async fn remove_each(api: &Api<DynamicObject>, objects: Vec<Metadata>) -> kube::Result<()> {
     let remove = |object: Metadata| async move {
-        match api.delete(&object.name_any(), options).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        let preconditions = Preconditions { uid: object.metadata.uid.clone(), ..Preconditions::default() };
+        match api.delete(&object.name_any(), &DeleteParams::background().preconditions(preconditions)).await {
+            // The precondition can fail only if the object is gone and another one is there.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             other => other.map(drop),
         }
     };

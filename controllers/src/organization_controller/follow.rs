@@ -9,9 +9,9 @@ use kube::api::PartialObjectMeta;
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
-use super::Shared;
 use super::index::Change;
-use crate::follow::{Changes, everything, follow};
+use super::{LONGEST_WITH_A_ROLE, Shared};
+use crate::follow::{Changes, follow_closely};
 use crate::place::Place;
 
 /// A kind that the index is made of.
@@ -31,13 +31,13 @@ impl Shared {
             self.apply(changes.objects.into_iter().map(|(place, object)| K::change(place, object)));
             self.first_look.saw(changes.is_complete);
         };
-        follow(api, everything(), &K::plural(&()), "organizations", tell).await;
+        follow_closely(api, LONGEST_WITH_A_ROLE, &K::plural(&()), "organizations", tell).await;
     }
 
     fn apply(&self, changes: impl Iterator<Item = Change>) {
         let mut index = self.index();
         for change in changes {
-            self.queue.extend(index.apply(change));
+            self.want(index.apply(change));
         }
     }
 }

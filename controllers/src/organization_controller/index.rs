@@ -10,10 +10,14 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{RoleBinding, Subject};
 use kube::api::PartialObjectMeta;
 
+use super::account::Account;
 use super::links::Links;
-use super::parts::{binding_of, subject};
+use super::parts::{binding_by_name, binding_of, has_role_of, subject};
 use super::verdict::{self, Verdict};
 use crate::place::Place;
+
+/// How many users a group names who have nothing by it. The condition counts the others.
+const MAX_NON_MEMBERS: usize = 100;
 
 /// What became of an object; it is gone if there is none.
 pub(super) enum Change {
@@ -36,6 +40,7 @@ pub(super) enum Work {
 /// What an OrgGroup comes to.
 pub(super) struct GroupState {
     pub(super) group: OrgGroup,
+    /// Those who have nothing by it, in order; the first of them, if there are many.
     pub(super) non_members: Vec<String>,
     pub(super) verdict: Verdict,
 }
@@ -46,6 +51,8 @@ pub(super) struct BindingState {
     /// None if it is gone.
     pub(super) binding: Option<OrgRoleBinding>,
     pub(super) verdict: Option<Verdict>,
+    /// Whose the namespace is.
+    pub(super) owner: Option<String>,
     /// Who is to have the role. Nobody, where nothing is to be bound.
     pub(super) subjects: Vec<Subject>,
     /// The RoleBindings that were made for it.
@@ -56,6 +63,8 @@ pub(super) struct BindingState {
 #[derive(Default)]
 pub(super) struct Index {
     groups: HashMap<String, BTreeSet<String>>,
+    /// From users to the Groups that name them.
+    memberships: Links<String>,
     organizations: HashMap<String, Members>,
     /// From Groups to the organizations whose members their users are.
     takers: Links<String>,
@@ -71,12 +80,26 @@ pub(super) struct Index {
     derived: HashMap<Place, BTreeMap<String, RoleBinding>>,
     /// For which binding a RoleBinding was made.
     derived_from: HashMap<Place, Place>,
+    /// RoleBindings that are called like ours and do not say that they are.
+    strays: HashMap<Place, RoleBinding>,
 }
 
 #[derive(Default)]
 struct Members {
     users: BTreeSet<String>,
     groups: BTreeSet<String>,
+}
+
+// === impl Work ===
+
+impl Work {
+    /// The namespace that it is of: these take turns. Groups are nobody's.
+    pub(super) fn namespace(&self) -> &str {
+        match self {
+            Self::Group(_) => "",
+            Self::Binding(place) => &place.namespace,
+        }
+    }
 }
 
 // === impl Index ===
@@ -100,13 +123,15 @@ impl Index {
         let organization = OrgGroupName::parse(name)?.organization;
         let is_stranger = |user: &&String| !self.is_member(user, organization);
         let non_members: BTreeSet<String> = group.users.iter().filter(is_stranger).cloned().collect();
-        let non_members: Vec<String> = non_members.into_iter().collect();
+        let mut non_members: Vec<String> = non_members.into_iter().collect();
         let verdict = verdict::of_group(organization, &non_members);
+        non_members.truncate(MAX_NON_MEMBERS);
         Some(GroupState { group, non_members, verdict })
     }
 
-    /// What an OrgRoleBinding comes to: where RoleBindings are to be made for it, only in projects of organizations.
-    pub(super) fn binding_state(&self, place: &Place, by_role_bindings: bool) -> BindingState {
+    /// What an OrgRoleBinding comes to: where an account makes RoleBindings for it, only in projects of organizations, and only
+    /// for those to whom the account may bind a role.
+    pub(super) fn binding_state(&self, place: &Place, bound_by: Option<&Account>) -> BindingState {
         let derived = self.derived.get(place).cloned().unwrap_or_default();
         let Some(binding) = self.bindings.get(place).cloned() else {
             return BindingState { derived, ..BindingState::default() };
@@ -114,16 +139,18 @@ impl Index {
         let owner = self.owners.get(&place.namespace).map(String::as_str);
         let missing: Vec<String> =
             binding.org_groups.iter().filter(|group| !self.org_groups.contains_key(*group)).cloned().collect();
-        let verdict = match by_role_bindings {
-            true => verdict::where_bound(&place.namespace, owner),
-            false => None,
+        let nowhere = bound_by.and_then(|account| verdict::where_bound(&place.namespace, owner, account));
+        let (subjects, left_out) = match (&nowhere, owner, bound_by) {
+            (None, Some(owner), Some(account)) => {
+                self.subjects(&binding, owner).into_iter().partition(|subject| account.may_bind_to(subject))
+            }
+            _ => (Vec::new(), Vec::new()),
         };
-        let subjects = match (&verdict, owner) {
-            (None, Some(owner)) if by_role_bindings => self.subjects(&binding, owner),
-            _ => Vec::new(),
-        };
-        let verdict = verdict.unwrap_or_else(|| verdict::of_binding(&place.namespace, owner, &binding, &missing));
-        BindingState { binding: Some(binding), verdict: Some(verdict), subjects, derived }
+        let verdict = nowhere
+            .or_else(|| verdict::of_left_out(&left_out))
+            .unwrap_or_else(|| verdict::of_binding(&place.namespace, owner, &binding, &missing));
+        let owner = owner.map(str::to_owned);
+        BindingState { binding: Some(binding), verdict: Some(verdict), owner, subjects, derived }
     }
 
     /// Who has the role where this organization owns the namespace: users rather than groups of the organization, which the
@@ -141,13 +168,13 @@ impl Index {
 
     fn is_member(&self, user: &str, organization: &str) -> bool {
         let Some(members) = self.organizations.get(organization) else { return false };
-        let has = |group: &String| self.groups.get(group).is_some_and(|users| users.contains(user));
-        members.users.contains(user) || members.groups.iter().any(has)
+        members.users.contains(user) || self.memberships.of(user).any(|group| members.groups.contains(group))
     }
 
     fn group(&mut self, name: &str, group: Option<Group>) -> BTreeSet<Work> {
         let now: BTreeSet<String> = group.into_iter().flat_map(|group| group.users).collect();
         let before = self.groups.remove(name).unwrap_or_default();
+        self.memberships.change(&name.to_owned(), &before, &now);
         let work = self.people(before.symmetric_difference(&now), |organization| {
             self.takers.of(name).any(|taker| taker == organization)
         });
@@ -197,15 +224,42 @@ impl Index {
         let before = self.bindings.remove(&place);
         self.bindings_with.change(&place, &groups(before.as_ref()), &groups(binding.as_ref()));
         if let Some(binding) = binding {
+            self.adopt(&place, &binding);
             self.bindings.insert(place.clone(), binding);
         }
         BTreeSet::from([Work::Binding(place)])
     }
 
+    /// Takes for a binding's what its status says was made for it: whoever has taken off all that says so on the RoleBinding
+    /// itself, while nobody looked, has not made it their own.
+    fn adopt(&mut self, place: &Place, binding: &OrgRoleBinding) {
+        for name in binding.status.iter().flat_map(|status| &status.role_bindings) {
+            let made = Place { namespace: place.namespace.clone(), name: name.clone() };
+            if let Some(stray) = self.strays.remove(&made) {
+                match has_role_of(&stray, binding) {
+                    true => self.derive(made, place.clone(), stray),
+                    false => drop(self.strays.insert(made, stray)),
+                }
+            }
+        }
+    }
+
+    /// The binding that says that a RoleBinding was made for it, which does not say so itself.
+    fn recorded(&self, place: &Place, role_binding: &RoleBinding) -> Option<String> {
+        let name = binding_by_name(&place.name)?;
+        let from = Place { namespace: place.namespace.clone(), name: name.to_owned() };
+        let binding = self.bindings.get(&from)?;
+        let is_named = binding.status.as_ref().is_some_and(|status| status.role_bindings.contains(&place.name));
+        (is_named && has_role_of(role_binding, binding)).then_some(from.name)
+    }
+
+    fn derive(&mut self, place: Place, from: Place, role_binding: RoleBinding) {
+        self.derived.entry(from.clone()).or_default().insert(place.name.clone(), role_binding);
+        self.derived_from.insert(place, from);
+    }
+
     fn namespace(&mut self, name: &str, namespace: Option<&PartialObjectMeta<Namespace>>) -> BTreeSet<Work> {
-        let labels = namespace.and_then(|namespace| namespace.metadata.labels.as_ref());
-        let owner = labels.and_then(|labels| labels.get(OWNER_LABEL)).and_then(|value| Owner::parse(value));
-        let owner = owner.and_then(|owner| owner.organization()).map(str::to_owned);
+        let owner = namespace.and_then(owner_of).map(str::to_owned);
         let before = match &owner {
             Some(owner) => self.owners.insert(name.to_owned(), owner.clone()),
             None => self.owners.remove(name),
@@ -233,17 +287,20 @@ impl Index {
             touched.insert(Work::Binding(from.clone()));
             known = uid.map(|uid| (uid, from.name));
         }
-        let named = binding.and_then(|binding| {
-            let is_same = |(uid, _): &(String, String)| binding.metadata.uid.as_ref() == Some(uid);
-            let name = binding_of(&binding).map(str::to_owned);
-            let name = name.or_else(|| known.filter(is_same).map(|(_, name)| name))?;
-            Some((name, binding))
+        self.strays.remove(&place);
+        let Some(binding) = binding else { return touched };
+        let name = binding_of(&binding).map(str::to_owned).or_else(|| match known {
+            Some((uid, name)) => (binding.metadata.uid.as_ref() == Some(&uid)).then_some(name),
+            None => self.recorded(&place, &binding),
         });
-        if let Some((name, binding)) = named {
-            let from = Place { namespace: place.namespace.clone(), name };
-            self.derived.entry(from.clone()).or_default().insert(place.name.clone(), binding);
-            self.derived_from.insert(place, from.clone());
-            touched.insert(Work::Binding(from));
+        match name {
+            Some(name) => {
+                let from = Place { namespace: place.namespace.clone(), name };
+                self.derive(place, from.clone(), binding);
+                touched.insert(Work::Binding(from));
+            }
+            None if binding_by_name(&place.name).is_some() => drop(self.strays.insert(place, binding)),
+            None => {}
         }
         touched
     }
@@ -264,6 +321,11 @@ impl Index {
         let bindings = self.bindings_with.of(group).cloned().map(Work::Binding);
         std::iter::once(Work::Group(group.to_owned())).chain(bindings)
     }
+}
+
+/// The organization that owns a namespace.
+pub(super) fn owner_of(namespace: &PartialObjectMeta<Namespace>) -> Option<&str> {
+    Owner::parse(namespace.metadata.labels.as_ref()?.get(OWNER_LABEL)?)?.organization()
 }
 
 // === impl Members ===

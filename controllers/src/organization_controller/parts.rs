@@ -37,6 +37,15 @@ pub(super) enum Step {
     Make(String, Vec<Subject>),
 }
 
+// === impl Step ===
+
+impl Step {
+    /// Whether someone loses something by it, and nobody gains anything.
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self, Self::Remove(_) | Self::Keep(..))
+    }
+}
+
 /// A subject of this kind.
 pub(super) fn subject(kind: &str, name: &str) -> Subject {
     Subject {
@@ -133,8 +142,8 @@ fn part_name(binding: &str, number: usize) -> String {
     }
 }
 
-/// The other way round.
-fn binding_by_name(part: &str) -> Option<&str> {
+/// The name of the OrgRoleBinding that a RoleBinding of this name would be for.
+pub(super) fn binding_by_name(part: &str) -> Option<&str> {
     let rest = part.strip_prefix(PREFIX)?;
     Some(rest.split_once(':').map_or(rest, |(binding, _)| binding))
 }
@@ -142,11 +151,15 @@ fn binding_by_name(part: &str) -> Option<&str> {
 /// Whether a RoleBinding is one of this very OrgRoleBinding, and of its role, and says so. There may have been another
 /// OrgRoleBinding of the same name, and someone may have edited it.
 fn is_of(role_binding: &RoleBinding, binding: &OrgRoleBinding) -> bool {
-    let role = &role_binding.role_ref;
-    let wanted = &binding.role_ref;
     is_labelled(role_binding)
         && owner(role_binding).is_some_and(|owner| Some(&owner.uid) == binding.metadata.uid.as_ref())
-        && (role.kind.as_str(), role.name.as_str()) == (wanted.kind.as_str(), wanted.name.as_str())
+        && has_role_of(role_binding, binding)
+}
+
+/// Whether a RoleBinding gives the role that an OrgRoleBinding gives. Neither can be changed.
+pub(super) fn has_role_of(role_binding: &RoleBinding, binding: &OrgRoleBinding) -> bool {
+    let (role, wanted) = (&role_binding.role_ref, &binding.role_ref);
+    (role.kind.as_str(), role.name.as_str()) == (wanted.kind.as_str(), wanted.name.as_str())
 }
 
 fn is_labelled(role_binding: &RoleBinding) -> bool {

@@ -7,13 +7,11 @@ use std::time::Duration;
 use bailiwick_api::{
     CLAIM_DEFINITION_FINALIZER, ConditionStatus, ResourceBindingDefinition, ResourceClaimDefinition, ServiceAccountRef,
 };
-use bailiwick_controllers::{ClaimController, ClaimDefinitionController, Clients, GarbageCollector};
+use bailiwick_controllers::{ClaimDefinitionController, GarbageCollector};
 use bailiwick_registry::{Clock, SystemClock};
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
-use kube::core::GroupVersionKind;
+use kube::api::{DeleteParams, DynamicObject, ListParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -21,155 +19,8 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::brittle::{End, everyone};
-use crate::site::{SOON, Site, comes, gone};
-
-const GROUP: &str = "crash.example.org";
-/// Where providers write their Secrets.
-const PROVIDER: &str = "b";
-
-async fn controller(clients: Clients) {
-    let provisioner = ServiceAccountRef::new("bailiwick-system", "provisioner").unwrap();
-    ClaimController::new(clients, provisioner, || SystemClock.now()).run().await;
-}
-
-// === impl Site ===
-
-impl Site {
-    /// With kinds of claims, resources and classes, and a definition that binds them.
-    async fn furnish(&self, resources: Value) {
-        let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        let claim_ref = json!({ "type": "object", "properties": {
-            "uid": { "type": "string" }, "name": { "type": "string" }, "namespace": { "type": "string" },
-            "kind": { "type": "string" }, "apiVersion": { "type": "string" },
-        } });
-        let to = json!({ "type": "object", "properties": { "namespace": { "type": "string" }, "name": { "type": "string" } } });
-        let spec = json!({ "type": "object", "properties": {
-            "claimRef": claim_ref, "size": { "type": "integer" }, "writeConnectionSecretToRef": to,
-        } });
-        // Without conditions: it is ready when it is there.
-        let status = json!({ "type": "object", "properties": { "bindingPhase": { "type": "string" } } });
-        self.define("Server", "Cluster", json!({ "spec": spec, "status": status })).await;
-        let class = json!({ "specTemplate": open, "reclaimPolicy": { "type": "string" } });
-        self.define("ServerClass", "Cluster", class).await;
-        self.define("Database", "Namespaced", json!({ "spec": open, "status": open })).await;
-        let version = format!("{GROUP}/v1");
-        let definition = json!({
-            "metadata": { "name": "databases" },
-            "spec": { "claim": { "apiVersion": version, "kind": "Database" }, "resources": resources },
-        });
-        let definitions: Api<ResourceBindingDefinition> = Api::all(self.client.clone());
-        self.make(&definitions, definition).await;
-        let _whole = self.claim_controller(self.client.clone());
-        comes(&definitions, "databases", |found| {
-            let conditions = found.status.iter().flat_map(|status| &status.conditions);
-            conditions.into_iter().any(|one| one.condition_type == "Ready" && one.status == ConditionStatus::True)
-        })
-        .await;
-    }
-
-    async fn define(&self, kind: &str, scope: &str, properties: Value) {
-        let definition = json!({
-            "metadata": { "name": format!("{}.{GROUP}", plural(kind)) },
-            "spec": {
-                "group": GROUP, "scope": scope, "names": { "kind": kind, "plural": plural(kind) },
-                "versions": [{
-                    "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
-                    "schema": { "openAPIV3Schema": { "type": "object", "properties": properties } },
-                }],
-            },
-        });
-        self.make(&Api::<CustomResourceDefinition>::all(self.client.clone()), definition).await;
-    }
-
-    fn claim_controller(&self, client: Client) -> AbortOnDropHandle<()> {
-        Self::start(client, controller)
-    }
-
-    fn objects(&self, kind: &str) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, "v1", kind), &plural(kind));
-        match kind {
-            "Database" => Api::namespaced_with(self.client.clone(), "a", &resource),
-            _ => Api::all_with(self.client.clone(), &resource),
-        }
-    }
-
-    async fn post(&self, kind: &str, name: &str, more: Value) -> DynamicObject {
-        let mut object = json!({ "apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": { "name": name } });
-        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let object = serde_json::from_value(object).unwrap();
-        self.objects(kind).create(&PostParams::default(), &object).await.unwrap()
-    }
-
-    async fn bound(&self, name: &str) -> DynamicObject {
-        let is_whole = |claim: &DynamicObject| {
-            claim.data["status"]["bindingPhase"] == "Bound" && claim.data["status"]["binding"]["name"].is_string()
-        };
-        comes(&self.objects("Database"), name, is_whole).await
-    }
-
-    async fn servers(&self) -> Vec<DynamicObject> {
-        self.objects("Server").list(&ListParams::default()).await.unwrap().items
-    }
-
-    /// What is a claim's is what it says, and nothing else says that it is the claim's.
-    async fn check_claim(&self, claim: &DynamicObject) {
-        let uid = claim.uid().unwrap();
-        let servers = self.servers().await;
-        let made: BTreeSet<String> =
-            servers.iter().filter(|server| owner(server) == Some(&uid)).map(|server| server.uid().unwrap()).collect();
-        let bindings = claim.data["status"]["bindings"].as_array().unwrap();
-        let known: BTreeSet<String> =
-            bindings.iter().map(|binding| binding["resourceRef"]["uid"].as_str().unwrap().to_owned()).collect();
-        assert_eq!((&made, made.len()), (&known, 2), "{}", claim.name_any());
-        let named = servers.iter().filter(|server| server.name_any().starts_with(&claim.name_any())).count();
-        assert_eq!(named, 2, "nothing else was made for {}", claim.name_any());
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), "a");
-        let secret = secrets.get(&claim.name_any()).await.unwrap();
-        assert_eq!(secret.owner_references()[0].uid, uid);
-        assert!(secret.data.unwrap_or_default().contains_key("password"));
-    }
-
-    /// Deletes a claim whose controller ends after so many writes. Whether it has.
-    async fn claim_removed(&self, name: &str, writes: usize, end: End) -> bool {
-        let claims = self.objects("Database");
-        claims.delete(name, &DeleteParams::default()).await.unwrap();
-        let ended = self.run_brittle(controller, (writes, end), gone(&claims, name)).await;
-        let _whole = self.claim_controller(self.client.clone());
-        gone(&claims, name).await;
-        gone(&Api::<Secret>::namespaced(self.client.clone(), "a"), name).await;
-        let nothing = async {
-            while self.servers().await.iter().any(|server| server.name_any().starts_with(name)) {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(SOON, nothing).await.unwrap_or_else(|_| panic!("something is left of {name}"));
-        ended
-    }
-}
-
-/// Writes the Secret of each server, as a provider does.
-async fn provide(client: Client) {
-    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, "v1", "Server"), "servers");
-    let servers: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let secrets: Api<Secret> = Api::namespaced(client, PROVIDER);
-    loop {
-        for server in servers.list(&ListParams::default()).await.map(|list| list.items).unwrap_or_default() {
-            let secret = json!({
-                "metadata": {
-                    "name": server.name_any(),
-                    "ownerReferences": [{
-                        "apiVersion": format!("{GROUP}/v1"), "kind": "Server", "name": server.name_any(), "uid": server.uid(),
-                        "controller": true,
-                    }],
-                },
-                "data": { "password": "c2VjcmV0" },
-            });
-            // It may be there.
-            drop(secrets.create(&PostParams::default(), &serde_json::from_value(secret).unwrap()).await);
-        }
-        sleep(Duration::from_millis(20)).await;
-    }
-}
+use crate::claim_site::{GROUP, PROVIDER, controller, owner, plural, provide};
+use crate::site::{SOON, Site, comes, gone, stays};
 
 /// R-26, N-02: before and after each write, of what satisfies a claim and of what releases it, another controller finds what there
 /// is and comes to the same end: nothing is made or bound twice, nothing is left.
@@ -184,11 +35,7 @@ async fn it_converges_from_a_crash_at_every_write() {
     site.furnish(json!([entry, entry])).await;
     site.run(provide(site.client.clone()));
     let template = json!({ "size": 1, "writeConnectionSecretToRef": { "namespace": PROVIDER } });
-    let class = json!({
-        "metadata": { "name": "gold", "annotations": { "claim.bailiwick.dev/is-default-class": "true" } },
-        "specTemplate": template,
-    });
-    site.post("ServerClass", "gold", class).await;
+    site.default_class("ServerClass", "gold", template).await;
     let mut points = 0;
     for end in [End::Before, End::After] {
         for writes in 0.. {
@@ -218,12 +65,7 @@ async fn it_converges_from_a_crash_at_every_write() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_crash_bind_each_resource_once() {
     let site = Site::open().await;
-    let version = format!("{GROUP}/v1");
-    site.furnish(json!([{
-        "resource": { "apiVersion": version, "kind": "Server" }, "class": { "apiVersion": version, "kind": "ServerClass" },
-        "preferExisting": true,
-    }]))
-    .await;
+    site.furnish_pool().await;
     const POOL: usize = 6;
     for number in 0..POOL {
         site.post("Server", &format!("s{number}"), json!({ "spec": {} })).await;
@@ -275,6 +117,101 @@ async fn two_that_crash_bind_each_resource_once() {
     };
     let bound = timeout(SOON, all_bound).await.expect("all of the pool is bound");
     assert_eq!(bound, *owners.lock().unwrap(), "each has had one owner, from the first state to the last");
+}
+
+/// R-26, N-05, D-RCD-13: what was made or bound for a claim that had gone meanwhile goes too, or is released, as it says; what is
+/// a living claim's, or nobody's hold, is left alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_for_a_claim_that_is_gone() {
+    let site = Site::open().await;
+    site.furnish_pool().await;
+    let held = async |name: &str, policy: &str, uid: &str, finalizers: Value| {
+        let metadata = json!({
+            "name": name, "finalizers": finalizers, "annotations": { "claim.bailiwick.dev/reclaim-policy": policy },
+        });
+        let version = format!("{GROUP}/v1");
+        let claim = json!({ "apiVersion": version, "kind": "Database", "namespace": "a", "name": "db", "uid": uid });
+        site.post("Server", name, json!({ "metadata": metadata, "spec": { "claimRef": claim } })).await;
+    };
+    let bound = json!(["claim.bailiwick.dev/bound"]);
+    let servers = site.objects("Server");
+    held("before", "Delete", "gone", bound.clone()).await;
+    let _whole = site.claim_controller(site.client.clone());
+    gone(&servers, "before").await;
+    // Another claim of the same name is not the one.
+    let alive = site.post("Database", "db", json!({ "spec": { "classRef": { "name": "none" } } })).await.uid().unwrap();
+    held("later", "Delete", "gone", bound.clone()).await;
+    held("kept", "Retain", "gone", bound.clone()).await;
+    held("used", "Delete", &alive, bound.clone()).await;
+    held("loose", "Delete", "gone", json!([])).await;
+    gone(&servers, "later").await;
+    let kept = comes(&servers, "kept", |server| server.data["status"]["bindingPhase"] == "Released").await;
+    assert_eq!(owner(&kept).map(String::as_str), Some("gone"));
+    comes(&servers, "kept", |server| server.finalizers().is_empty()).await;
+    assert_eq!(stays(&servers, "used").await.metadata.deletion_timestamp, None);
+    assert_eq!(servers.get("loose").await.unwrap().metadata.deletion_timestamp, None);
+    // With its claim it goes, although that never knew of it.
+    site.objects("Database").delete("db", &DeleteParams::default()).await.unwrap();
+    gone(&servers, "used").await;
+}
+
+/// B-RCD-9: a class that is used stays, also if whoever has just begun to look sees all classes before any claim.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_used_class_stays_until_its_users_are_seen() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    site.default_class("ServerClass", "gold", json!({})).await;
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    let is_bound = |claim: &DynamicObject| claim.data["status"]["bindingPhase"] == "Bound";
+    {
+        let _whole = site.claim_controller(site.client.clone());
+        comes(&site.objects("Database"), "db", is_bound).await;
+    }
+    let classes = site.objects("ServerClass");
+    classes.delete("gold", &DeleteParams::default()).await.unwrap();
+    let (road, client) = site.road();
+    *road.astray.lock().unwrap() = ("/databases", usize::MAX);
+    let _controller = site.claim_controller(client);
+    let class = stays(&classes, "gold").await;
+    assert!(class.metadata.deletion_timestamp.is_some());
+    // When they have been seen, and the last has gone, it goes.
+    *road.astray.lock().unwrap() = ("", 0);
+    let claims = site.objects("Database");
+    claims.delete("db", &DeleteParams::default()).await.unwrap();
+    gone(&claims, "db").await;
+    gone(&classes, "gold").await;
+}
+
+/// RCD-38, D-RCD-5: 500 definitions are handled by one controller; a claim that all of them could satisfy goes to the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn five_hundred_definitions() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    site.default_class("ServerClass", "gold", json!({})).await;
+    let definitions: Api<ResourceBindingDefinition> = Api::all(site.client.clone());
+    for number in 1..500 {
+        let version = format!("{GROUP}/v1");
+        let definition = json!({
+            "metadata": { "name": format!("more-{number}") },
+            "spec": { "claim": { "apiVersion": version, "kind": "Database" }, "resources": site.one() },
+        });
+        site.make(&definitions, definition).await;
+    }
+    let _whole = site.claim_controller(site.client.clone());
+    let all_ready = async {
+        let is_ready = |definition: &ResourceBindingDefinition| {
+            let conditions = definition.status.iter().flat_map(|status| &status.conditions);
+            conditions.into_iter().any(|one| one.condition_type == "Ready" && one.status == ConditionStatus::True)
+        };
+        while definitions.list(&ListParams::default()).await.unwrap().iter().filter(|one| is_ready(one)).count() < 500 {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(SOON, all_ready).await.expect("all of them are ready");
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    let claim = comes(&site.objects("Database"), "db", |claim| claim.data["status"]["bindingPhase"] == "Bound").await;
+    assert_eq!(claim.data["status"]["definition"]["name"], "databases");
+    assert_eq!(site.servers().await.len(), 1);
 }
 
 /// the kind that a definition of claims becomes is made and removed, wherever its controller ends.
@@ -337,19 +274,4 @@ async fn definitions_of_claims_converge_too() {
     }
     println!("{points} points were tried");
     assert!(points >= 8, "{points} points were tried");
-}
-
-fn plural(kind: &str) -> String {
-    match kind.to_lowercase() {
-        kind if kind.ends_with('s') => format!("{kind}es"),
-        kind => format!("{kind}s"),
-    }
-}
-
-/// Whose a server says it is.
-fn owner(server: &DynamicObject) -> Option<&String> {
-    match &server.data["spec"]["claimRef"]["uid"] {
-        Value::String(uid) => Some(uid),
-        _ => None,
-    }
 }

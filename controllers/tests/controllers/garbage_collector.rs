@@ -2,7 +2,9 @@
 
 use bailiwick_api::{Group, Organization, ResourceCatalogClaim};
 use bailiwick_controllers::GarbageCollector;
-use kube::api::{PostParams, PropagationPolicy};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams, PropagationPolicy};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -175,4 +177,57 @@ async fn what_happened_before_it_began_is_made_good() {
     gone(&site.groups(), "hindrance").await;
     stays(&site.groups(), "kept").await;
     stays(&site.groups(), "blocking").await;
+}
+
+/// A kind that has just been defined, and that the collector, which asks for kinds every few seconds, has not heard of.
+async fn fresh_kind(site: &Site) -> Api<DynamicObject> {
+    // It works, and so has asked for kinds.
+    let first = site.organization("First", &[]).await;
+    site.group("child", &[owner(&first)]).await;
+    delete(&site.organizations(), "First", PropagationPolicy::Background).await;
+    gone(&site.groups(), "child").await;
+    let definitions: Api<CustomResourceDefinition> = Api::all(site.client.clone());
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let spec = json!({
+        "group": "shop.dev", "scope": "Namespaced", "names": {"plural": "gadgets", "kind": "Gadget"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+    });
+    site.make(&definitions, json!({"metadata": {"name": "gadgets.shop.dev"}, "spec": spec})).await;
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("shop.dev", "v1", "Gadget"), "gadgets");
+    Api::namespaced_with(site.client.clone(), "a", &resource)
+}
+
+async fn gadget(gadgets: &Api<DynamicObject>, metadata: Value) {
+    let gadget = json!({"apiVersion": "shop.dev/v1", "kind": "Gadget", "metadata": metadata});
+    gadgets.create(&PostParams::default(), &serde_json::from_value(gadget).unwrap()).await.unwrap();
+}
+
+/// What is to be kept is kept, also if it is of a kind that is younger than the last look at them.
+#[tokio::test]
+async fn an_owner_abandons_what_is_of_a_new_kind() {
+    let site = Site::with_collector().await;
+    let gadgets = fresh_kind(&site).await;
+    let settings: Api<ConfigMap> = Api::namespaced(site.client.clone(), "a");
+    let settings_made = site.make(&settings, json!({"metadata": {"name": "owner"}})).await;
+    gadget(&gadgets, json!({"name": "kept", "ownerReferences": [owner(&settings_made)]})).await;
+    delete(&settings, "owner", PropagationPolicy::Orphan).await;
+    gone(&settings, "owner").await;
+    assert!(stays(&gadgets, "kept").await.owner_references().is_empty());
+}
+
+/// Who waits for those it owns waits for those of a new kind, too.
+#[tokio::test]
+async fn an_owner_waits_for_what_is_of_a_new_kind() {
+    let site = Site::with_collector().await;
+    let gadgets = fresh_kind(&site).await;
+    let settings: Api<ConfigMap> = Api::namespaced(site.client.clone(), "a");
+    let settings_made = site.make(&settings, json!({"metadata": {"name": "owner"}})).await;
+    let held = json!({"name": "held", "finalizers": ["shop.dev/hold"], "ownerReferences": [blocking(&settings_made)]});
+    gadget(&gadgets, held).await;
+    delete(&settings, "owner", PropagationPolicy::Foreground).await;
+    stays(&settings, "owner").await;
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    gadgets.patch("held", &PatchParams::default(), &patch).await.unwrap();
+    gone(&gadgets, "held").await;
+    gone(&settings, "owner").await;
 }

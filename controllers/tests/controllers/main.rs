@@ -5,9 +5,15 @@
 mod brittle;
 mod bundles;
 mod catalog_claims;
+mod catalogs;
+mod claim_site;
 mod claims;
+mod claims_as_asked;
+mod claims_in_use;
+mod claims_with_secrets;
 mod garbage_collector;
 mod in_each_namespace;
 mod namespaces;
 mod organizations;
+mod outputs;
 mod site;

@@ -8,13 +8,15 @@ use bailiwick_api::ResourceCatalogClaim;
 use bailiwick_controllers::NamespaceController;
 use bailiwick_registry::{Clock, SystemClock};
 use futures::future::join_all;
+use http::Method;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, PropagationPolicy};
 use kube::{Api, Client};
 use serde_json::json;
+use tokio::time::{sleep, timeout};
 
-use crate::site::{Road, Site, comes, delete, gone, release, stays};
+use crate::site::{Holds, Road, SOON, Site, comes, delete, gone, release, stays};
 
 fn now() -> SystemTime {
     SystemClock.now()
@@ -171,4 +173,40 @@ async fn two_of_them_do_no_harm_and_make_good_what_was_before() {
         gone(&site.namespaces(), name).await;
     }
     stays(&site.namespaces(), "a").await;
+}
+
+/// A controller that is behind touches nothing in a namespace that has taken the place of the one it was emptying, wherever
+/// it was held up.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_late_leaves_the_next_namespace_alone() {
+    let held_up: [(&str, Holds); 2] = [
+        ("before it looks", |method, uri| method == Method::GET && uri.path().ends_with("/namespaces/a/configmaps")),
+        ("before it deletes", |method, uri| {
+            method == Method::DELETE && uri.path().ends_with("/namespaces/a/configmaps")
+        }),
+    ];
+    for (when, holds) in held_up {
+        let (mut site, road) = Site::emptying().await;
+        site.held("a", "old", &[]).await;
+        road.held.send_replace(Some(holds));
+        site.end("a").await;
+        timeout(SOON, async {
+            while road.waited.load(Ordering::Relaxed) == 0 {
+                sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await
+        .expect("it is held up");
+        let other = site.client.clone();
+        site.empty_as(other);
+        gone(&site.namespaces(), "a").await;
+        site.namespace("a").await;
+        site.held("a", "old", &[]).await;
+        site.held("a", "new", &[]).await;
+        road.held.send_replace(None);
+        println!("{when}");
+        stays(&site.config_maps("a"), "old").await;
+        site.config_maps("a").get("new").await.unwrap();
+        assert!(site.namespaces().get("a").await.unwrap().metadata.deletion_timestamp.is_none());
+    }
 }

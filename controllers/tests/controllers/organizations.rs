@@ -1,24 +1,35 @@
 //! What organizations give, carried out by RoleBindings: by two at once, by one that missed something, and many.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bailiwick_api::{OrgGroup, OrgRoleBinding, Organization};
-use bailiwick_controllers::OrganizationController;
+use bailiwick_api::{DERIVED_LABEL, OrgGroup, OrgRoleBinding, Organization};
+use bailiwick_apiserver::InProcess;
+use bailiwick_controllers::{Leads, OrganizationController};
 use bailiwick_registry::{Clock, SystemClock};
+use http::{Method, Request, Uri};
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use kube::{Api, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
+use tower_service::Service;
 
-use crate::site::{SOON, Site};
+use crate::site::{Holds, SOON, Site, user};
 
 impl Site {
     fn controller(&self) -> AbortOnDropHandle<()> {
+        AbortOnDropHandle::new(tokio::spawn(self.idle_controller().run()))
+    }
+
+    /// One that does not run yet.
+    fn idle_controller(&self) -> OrganizationController {
         let controller = OrganizationController::new(self.client.clone(), self.client.clone(), || SystemClock.now());
-        AbortOnDropHandle::new(tokio::spawn(controller.with_role_bindings("controller".to_owned()).run()))
+        controller.with_role_bindings("controller".to_owned())
     }
 
     fn org_groups(&self) -> Api<OrgGroup> {
@@ -134,5 +145,194 @@ async fn what_was_missed_is_made_up_for() {
     sleep(Duration::from_millis(100)).await;
     site.owner("a", Value::Null).await;
     let _third = site.controller();
+    site.holders("a", Vec::new()).await;
+}
+
+/// O-06: one that does not lead leaves what there is to do to whoever does, and does it when nobody does.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_leader_does_is_done_by_another() {
+    let site = Site::with_members(3).await;
+    let follower = site.idle_controller().with_head_start(Leads::default());
+    let _follower = AbortOnDropHandle::new(tokio::spawn(follower.run()));
+    site.holders("a", users(0..3)).await;
+    site.holders("b", users(0..3)).await;
+    let began = Instant::now();
+    site.set_group(users(1..3)).await;
+    site.holders("a", users(1..3)).await;
+    site.holders("b", users(1..3)).await;
+    let took = began.elapsed();
+    println!("a change counted {took:?} later without a leader");
+    assert!(took > Duration::from_millis(400), "it leaves others time: {took:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+/// S-22: whoever takes all marks off a RoleBinding while nobody looks has not made it their own: who leaves the group loses it.
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_that_are_taken_off_while_nobody_looks_change_nothing() {
+    let site = Site::with_members(3).await;
+    let first = site.controller();
+    site.holders("a", users(0..3)).await;
+    let began = Instant::now();
+    while site.bindings("a").get("dev").await.unwrap().status.is_none_or(|status| status.role_bindings.is_empty()) {
+        assert!(began.elapsed() < SOON, "it does not say what was made");
+        sleep(Duration::from_millis(20)).await;
+    }
+    drop(first);
+    sleep(Duration::from_millis(100)).await;
+    let bare = json!({"metadata": {"labels": {DERIVED_LABEL: null}, "ownerReferences": null}});
+    let (name, params) = ("org-role-binding:dev", PatchParams::default());
+    let stripped = site.role_bindings("a").patch(name, &params, &Patch::Merge(bare)).await.unwrap();
+    assert!(stripped.labels().is_empty() && stripped.owner_references().is_empty());
+    site.set_group(users(1..3)).await;
+    let _second = site.controller();
+    site.holders("a", users(1..3)).await;
+    let made = site.role_bindings("a").get(name).await.unwrap();
+    assert!(made.labels().contains_key(DERIVED_LABEL), "it is one of ours again");
+}
+
+/// A way to the server on which no RoleBinding is changed or removed, while it is `stubborn`: such requests end where there is
+/// nothing to be removed.
+#[derive(Clone)]
+struct Stubborn {
+    way: InProcess,
+    is_stubborn: Arc<AtomicBool>,
+}
+
+impl<B> Service<Request<B>> for Stubborn
+where
+    InProcess: Service<Request<B>>,
+{
+    type Response = <InProcess as Service<Request<B>>>::Response;
+    type Error = <InProcess as Service<Request<B>>>::Error;
+    type Future = <InProcess as Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.way.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let is_change = [Method::PUT, Method::DELETE].contains(request.method());
+        if is_change && request.uri().path().contains("/rolebindings/") && self.is_stubborn.load(Ordering::Relaxed) {
+            let elsewhere = "/apis/org.bailiwick.dev/v1alpha1/organizations/Acme/groups";
+            *request.uri_mut() = Uri::from_static(elsewhere);
+        }
+        self.way.call(request)
+    }
+}
+
+/// O-06, S-25: what the cluster does not let be taken away is told, and taken away within two seconds once it does, however long
+/// that was.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_taken_away_is_told_and_tried_again_soon() {
+    let site = Site::with_members(3).await;
+    let stubborn = Stubborn { way: InProcess::new(site.server.clone(), user()), is_stubborn: Arc::default() };
+    let host = Client::new(stubborn.clone(), "default");
+    let controller = OrganizationController::new(site.client.clone(), host, || SystemClock.now());
+    let controller = controller.with_role_bindings("controller".to_owned());
+    let _controller = AbortOnDropHandle::new(tokio::spawn(controller.run()));
+    site.holders("a", users(0..3)).await;
+    site.holders("b", users(0..3)).await;
+    stubborn.is_stubborn.store(true, Ordering::Relaxed);
+    site.set_group(users(1..3)).await;
+    let reason = async |namespace: &str| {
+        let status = site.bindings(namespace).get("dev").await.unwrap().status.unwrap_or_default();
+        status.conditions.first().map(|condition| (condition.reason.clone(), condition.message.clone()))
+    };
+    let says = async |namespace: &str, wanted: &str| {
+        let began = Instant::now();
+        loop {
+            match reason(namespace).await {
+                Some((reason, message)) if reason == wanted => return message,
+                said => assert!(began.elapsed() < SOON, "not {wanted}: {said:?}"),
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let message = says("a", "NotRevoked").await;
+    assert!(message.contains("kubectl delete rolebinding -n a org-role-binding:dev"), "{message}");
+    // Also if there is nothing left that could say so.
+    site.bindings("b").delete("dev", &DeleteParams::default()).await.unwrap();
+    // Long enough for pauses to have grown.
+    sleep(Duration::from_secs(5)).await;
+    site.holders("a", users(0..3)).await;
+    stubborn.is_stubborn.store(false, Ordering::Relaxed);
+    let began = Instant::now();
+    site.holders("a", users(1..3)).await;
+    site.holders("b", Vec::new()).await;
+    let took = began.elapsed();
+    println!("taken away {took:?} after the cluster let it");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    says("a", "InEffect").await;
+}
+
+/// O-06: a project in which the cluster answers nothing does not keep others from losing what they are to lose.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_project_does_not_hold_up_the_others() {
+    let site = Site::with_members(3).await;
+    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"});
+    for number in 0..8 {
+        let name = format!("more-{number}");
+        let binding = json!({"metadata": {"name": name}, "roleRef": role, "orgGroups": ["Acme:dev"]});
+        site.make(&site.bindings("a"), binding).await;
+    }
+    let (road, host) = site.road();
+    let controller = OrganizationController::new(site.client.clone(), host, || SystemClock.now());
+    let controller = controller.with_role_bindings("controller".to_owned());
+    let _controller = AbortOnDropHandle::new(tokio::spawn(controller.run()));
+    let is_held_by = async |user: &str| {
+        let found = site.role_bindings("a").list(&ListParams::default()).await.unwrap().items;
+        found.iter().filter(|binding| binding.subjects.iter().flatten().any(|subject| subject.name == user)).count()
+    };
+    let comes_to = async |wanted: usize| {
+        let began = Instant::now();
+        while is_held_by("user-0").await != wanted {
+            assert!(began.elapsed() < SOON, "not {wanted}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    comes_to(9).await;
+    site.holders("b", users(0..3)).await;
+    let holds: Holds =
+        |method, address| method != Method::GET && address.path().contains("/namespaces/a/rolebindings/");
+    road.held.send_replace(Some(holds));
+    let began = Instant::now();
+    site.set_group(users(1..3)).await;
+    site.holders("b", users(1..3)).await;
+    let took = began.elapsed();
+    println!("a change counted {took:?} later beside a project that does not answer");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    // Nobody waits for an answer forever.
+    while road.waited.load(Ordering::Relaxed) < 9 {
+        assert!(began.elapsed() < SOON, "some wait for others");
+        sleep(Duration::from_millis(20)).await;
+    }
+    road.held.send_replace(None);
+    comes_to(0).await;
+}
+
+/// O-11: nobody is given anything by the word of a former owner, though the watch of namespaces has not told of the new one.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_where_a_project_has_changed_hands_unseen() {
+    let site = Site::with_members(4).await;
+    site.set_group(users(0..3)).await;
+    let (road, host) = site.road();
+    let controller = OrganizationController::new(site.client.clone(), host, || SystemClock.now());
+    let controller = controller.with_role_bindings("controller".to_owned());
+    let _controller = AbortOnDropHandle::new(tokio::spawn(controller.run()));
+    site.holders("a", users(0..3)).await;
+    site.holders("b", users(0..3)).await;
+    // The watch ends, as watches do, and the next one does not begin.
+    road.held.send_replace(Some(|_, address| address.path() == "/api/v1/namespaces"));
+    let began = Instant::now();
+    while road.waited.load(Ordering::Relaxed) == 0 {
+        assert!(began.elapsed() < SOON, "the watch does not end");
+        sleep(Duration::from_millis(20)).await;
+    }
+    site.owner("a", json!("organizations__Beta")).await;
+    site.set_group(users(0..4)).await;
+    site.holders("b", users(0..4)).await;
+    sleep(Duration::from_millis(500)).await;
+    site.holders("a", users(0..3)).await;
+    road.held.send_replace(None);
     site.holders("a", Vec::new()).await;
 }

@@ -8,18 +8,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bailiwick_apiserver::{Health, InProcess, Server, ServerOptions, ServerParts};
+use bailiwick_controllers::GarbageCollector;
 use bailiwick_registry::kinds::{self, Reviewers, TokenOwner, TokenReviewError, TokenReviewer};
 use bailiwick_registry::rbac::{LivePolicy, Rbac};
 use bailiwick_registry::{AllowGroup, Authorizer, Directory, GroupsCount, Registry, SystemClock, User, definitions};
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
-use http::{Request, Uri};
-use k8s_openapi::api::core::v1::Namespace;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::{Method, Request, Uri};
+use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use kube::api::{DeleteParams, PostParams, PropagationPolicy};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +31,7 @@ use tower_service::Service;
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// Longer than a controller takes for anything here: what is still there then, stays.
-const A_WHILE: Duration = Duration::from_millis(700);
+pub(crate) const A_WHILE: Duration = Duration::from_millis(700);
 
 /// A server, and controllers that end with it.
 pub(crate) struct Site {
@@ -37,6 +41,9 @@ pub(crate) struct Site {
     _folder: TempDir,
 }
 
+/// Whether a request of this method, to this address, waits.
+pub(crate) type Holds = fn(&Method, &Uri) -> bool;
+
 /// A way to the server on which requests are counted, and some go astray.
 #[derive(Clone)]
 pub(crate) struct Road {
@@ -44,6 +51,10 @@ pub(crate) struct Road {
     pub(crate) requests: Arc<AtomicUsize>,
     /// A part of the paths of requests that go astray, and how many more of them do.
     pub(crate) astray: Arc<Mutex<(&'static str, usize)>>,
+    /// Which requests wait, until that is none of them.
+    pub(crate) held: Arc<watch::Sender<Option<Holds>>>,
+    /// How many requests have waited.
+    pub(crate) waited: Arc<AtomicUsize>,
 }
 
 /// Nobody has a token here.
@@ -59,6 +70,20 @@ impl TokenReviewer for NoTokens {
 // === impl Site ===
 
 impl Site {
+    /// One on which garbage is collected, with an account in `a` as which controllers can act.
+    pub(crate) async fn open_with_account() -> (Self, ServiceAccount) {
+        let mut site = Self::open().await;
+        site.run(GarbageCollector::new(site.client.clone()).run());
+        let accounts: Api<ServiceAccount> = Api::namespaced(site.client.clone(), "a");
+        let account = site.make(&accounts, json!({"metadata": {"name": "default"}})).await;
+        (site, account)
+    }
+
+    /// The Secrets in `a`.
+    pub(crate) fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), "a")
+    }
+
     /// A server with the namespaces `a` and `b`, on which nothing happens by itself.
     pub(crate) async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -102,7 +127,8 @@ impl Site {
 
     pub(crate) fn road(&self) -> (Road, Client) {
         let way = InProcess::new(self.server.clone(), user());
-        let road = Road { way, requests: Arc::default(), astray: Arc::default() };
+        let held = Arc::new(watch::Sender::new(None));
+        let road = Road { way, requests: Arc::default(), astray: Arc::default(), held, waited: Arc::default() };
         (road.clone(), Client::new(road, "default"))
     }
 
@@ -132,11 +158,12 @@ pub(crate) fn user() -> User {
 
 impl<B> Service<Request<B>> for Road
 where
-    InProcess: Service<Request<B>>,
+    B: Send + 'static,
+    InProcess: Service<Request<B>, Future: Send> + Send,
 {
     type Response = <InProcess as Service<Request<B>>>::Response;
     type Error = <InProcess as Service<Request<B>>>::Error;
-    type Future = <InProcess as Service<Request<B>>>::Future;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.way.poll_ready(context)
@@ -149,7 +176,17 @@ where
             *left -= 1;
             *request.uri_mut() = Uri::from_static("/nowhere");
         }
-        self.way.call(request)
+        let is_held = |held: &Option<Holds>| held.is_some_and(|holds| holds(request.method(), request.uri()));
+        if !is_held(&self.held.borrow()) {
+            return self.way.call(request).boxed();
+        }
+        self.waited.fetch_add(1, Ordering::Relaxed);
+        let (mut held, mut way) = (self.held.subscribe(), self.way.clone());
+        async move {
+            held.wait_for(Option::is_none).await.unwrap();
+            way.call(request).await
+        }
+        .boxed()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The usual conventions: what Kubernetes' own kinds say in their status, and what others say by conditions.
 
+use bailiwick_api::{Bundle, ResourceCatalogClaim};
+use k8s_openapi::Resource as _;
 use serde_json::Value;
 
 use super::Readiness;
@@ -7,6 +9,13 @@ use Readiness::{Failed, NotYet, Ready};
 
 /// Conditions that say that an object is as wanted; the first there is decides.
 const GOOD: [&str; 5] = ["Ready", "Available", "Complete", "Succeeded", "Established"];
+
+/// Kinds of ours that say by the condition Ready what is the case with them, and are in namespaces.
+const OURS: [(&str, &str); 3] = [
+    (Bundle::GROUP, Bundle::KIND),
+    (Bundle::ALIAS_GROUP, Bundle::KIND),
+    (ResourceCatalogClaim::GROUP, ResourceCatalogClaim::KIND),
+];
 
 /// Whether an object is ready, for a kind of which nothing is said.
 pub(super) fn readiness(object: &Value) -> Readiness {
@@ -68,8 +77,17 @@ fn by_conditions(object: &Value) -> Readiness {
     }
     match GOOD.iter().find(|good| find(object, good).is_some()) {
         Some(good) => condition(object, good),
+        None if says_ready(object) => NotYet("its controller has not seen it".to_owned()),
         None => Ready,
     }
+}
+
+/// Whether an object is of a kind of ours whose controller always says by the condition Ready what is the case. Until it has, it
+/// is not known.
+fn says_ready(object: &Value) -> bool {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+    OURS.contains(&(group, text("kind")))
 }
 
 fn find<'o>(object: &'o Value, wanted: &str) -> Option<&'o Value> {
@@ -130,10 +148,17 @@ fn stateful_set(object: &Value) -> Readiness {
     let revision = |name: &str| object.pointer(&format!("/status/{name}")).and_then(Value::as_str).unwrap_or_default();
     let updated = revision("currentRevision") == revision("updateRevision");
     let on_delete = object.pointer("/spec/updateStrategy/type").and_then(Value::as_str) == Some("OnDelete");
-    all([
-        replicas(object, "status/readyReplicas", "ready"),
-        if updated || on_delete { Ready } else { NotYet("its update is under way".to_owned()) },
-    ])
+    let partition = number(object, "/spec/updateStrategy/rollingUpdate/partition").unwrap_or_default();
+    let rollout = match partition {
+        _ if updated || on_delete => Ready,
+        1.. => {
+            // Those below the partition stay as they were.
+            let wanted = number(object, "/spec/replicas").unwrap_or(1).saturating_sub(partition).max(0);
+            count(object, "/status/updatedReplicas", wanted, "updated")
+        }
+        _ => NotYet("its update is under way".to_owned()),
+    };
+    all([replicas(object, "status/readyReplicas", "ready"), rollout])
 }
 
 fn daemon_set(object: &Value) -> Readiness {

@@ -1,3 +1,5 @@
+use bailiwick_api::ResourceCatalogClaim;
+use k8s_openapi::Resource as _;
 use serde_json::json;
 
 use super::*;
@@ -124,6 +126,15 @@ fn workloads() {
         by(set(json!({"observedGeneration": 1, "readyReplicas": 1, "currentRevision": "b", "updateRevision": "b"}))),
         Readiness::Ready
     );
+    let parted = |updated: i64| {
+        let spec = json!({"replicas": 3, "updateStrategy": {"rollingUpdate": {"partition": 2}}});
+        let status = json!({
+            "observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": updated, "currentRevision": "a", "updateRevision": "b",
+        });
+        of("apps", "StatefulSet", spec, status)
+    };
+    not_yet(parted(0), "0 of 1 replicas are updated");
+    assert_eq!(by(parted(1)), Readiness::Ready, "two are to stay as they were");
     let daemons = of(
         "apps",
         "DaemonSet",
@@ -141,4 +152,23 @@ fn workloads() {
         Readiness::Ready
     );
     assert!(matches!(by(core("Pod", json!({}), json!({"phase": "Failed"}))), Readiness::Failed(_)));
+}
+
+/// M-SMITH-3: what our own kinds say counts once they have said it.
+#[test]
+fn our_own_kinds() {
+    for (api_version, kind) in [
+        ("bundle.bailiwick.dev/v1alpha1", "Bundle"),
+        ("smith.atlassian.com/v1", "Bundle"),
+        (ResourceCatalogClaim::API_VERSION, "ResourceCatalogClaim"),
+    ] {
+        let of = |status: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": {"generation": 2}, "status": status});
+        not_yet(of(json!(null)), "has not seen it");
+        not_yet(of(json!({"serviceAccountUID": "x"})), "has not seen it");
+        let ready = |generation: i64| {
+            of(json!({"conditions": [{"type": "Ready", "status": "True", "observedGeneration": generation}]}))
+        };
+        not_yet(ready(1), "generation 1 of 2");
+        assert_eq!(by(ready(2)), Readiness::Ready);
+    }
 }

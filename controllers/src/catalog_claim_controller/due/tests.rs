@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bailiwick_api::{ResourceCatalog, ResourceCatalogEntry};
@@ -27,7 +26,7 @@ fn state(status: Value) -> State {
         catalog: Some(Arc::new(serde_json::from_value::<ResourceCatalog>(catalog).unwrap())),
         account_uid: Some("a1".to_owned()),
         publishing_account: None,
-        namespace_labels: Some(Arc::new(BTreeMap::new())),
+        namespace: Some(Arc::default()),
     }
 }
 
@@ -49,8 +48,32 @@ fn what_is_due_follows_from_the_claim_alone() {
             json!({ "entryGeneration": 1, "generation": 1, "errors": [{ "name": "x" }] }),
             Some(Due::Missing),
         ),
+        (
+            json!({ "generation": 1 }),
+            json!({ "entryGeneration": 1, "generation": 1, "pendingResources": [{ "name": "x" }] }),
+            Some(Due::Missing),
+        ),
     ] {
         assert_eq!(of(&claim(spec.clone(), status.clone())), expected, "{spec} {status}");
+    }
+}
+
+/// CAT-5, CAT-64: what failed of a kick is still to be done, and what failed of following only for as long as that is to be.
+#[test]
+fn what_failed_is_owed_to_those_who_wanted_it() {
+    let errors = json!([{ "name": "x" }]);
+    let synced = json!([{ "type": "Synced", "status": "False", "reason": "SourceGone", "message": "", "lastTransitionTime": "" }]);
+    for (status, expected) in [
+        (json!({}), 0),
+        (json!({ "errors": errors, "observedGeneration": 2 }), 1),
+        // Something else of it has changed since.
+        (json!({ "errors": errors, "observedGeneration": 1 }), 1),
+        // It was in the way that a right was lost.
+        (json!({ "errors": errors, "observedGeneration": 2, "conditions": synced }), 1),
+        // It followed then.
+        (json!({ "errors": errors, "observedGeneration": 1, "conditions": synced }), 0),
+    ] {
+        assert_eq!(owed(&claim(json!({}), status.clone())).len(), expected, "{status}");
     }
 }
 
@@ -63,7 +86,17 @@ fn an_account_is_the_one_that_was_named() {
     assert_eq!(reason(account(&state(pinned))), "ActAsReplaced");
     // The claim has been written again since.
     let pinned = json!({ "observedGeneration": 1, "serviceAccount": { "name": "default", "uid": "old" } });
-    assert!(account(&state(pinned)).is_ok());
+    assert!(account(&state(pinned.clone())).is_ok());
+    // It has not been: it is to go, which nobody says by writing it.
+    let going = |status: Value| {
+        let state = state(status);
+        let mut claim = (*state.claim).clone();
+        claim.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        State { claim: Arc::new(claim), ..state }
+    };
+    assert_eq!(reason(account(&going(pinned))), "ActAsReplaced");
+    let written = json!({ "observedGeneration": 0, "serviceAccount": { "name": "default", "uid": "old" } });
+    assert!(account(&going(written)).is_ok());
 }
 
 /// CAT-20, CAT-52

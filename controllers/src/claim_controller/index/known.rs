@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use bailiwick_api::ResourceBindingDefinition;
-use bailiwick_api::claims::{ClaimRef, KindFacts, Phase, Rules, claim_ref, connection_secret, is_ready, phase};
+use bailiwick_api::claims::{
+    BOUND_FINALIZER, ClaimRef, KindFacts, Phase, Rules, claim_ref, connection_secret, is_ready, phase,
+};
+use bailiwick_api::{BoundResource, FormerResource, ResourceBindingDefinition};
 use kube::ResourceExt;
 use serde_json::Value;
 
-use super::uid;
-use crate::claim_controller::objects::is_going;
+use super::{former, uid};
+use crate::claim_controller::objects::{finalizers, is_going};
 
 /// A definition, read once.
 pub(in crate::claim_controller) struct Definition {
+    /// Without what is large and follows from the rest; it is read anew where it matters.
     pub(in crate::claim_controller) object: ResourceBindingDefinition,
     /// For each of its resources. What was accepted can be read; if not, nothing is done with it.
     pub(in crate::claim_controller) rules: Vec<Rules>,
@@ -24,6 +27,22 @@ pub(in crate::claim_controller) struct Standing {
     pub(in crate::claim_controller) claim: Option<Arc<KindFacts>>,
     /// The kinds of its resources and classes, if claims are satisfied by it.
     pub(in crate::claim_controller) entries: Option<Vec<EntryFacts>>,
+    /// The kinds of its classes, also those that it named before, if these can be handled, whatever else is wrong: those that go
+    /// can go.
+    pub(in crate::claim_controller) classes: Vec<Arc<KindFacts>>,
+    /// The kinds of resources that it named before and that can be handled: claims may have some.
+    pub(in crate::claim_controller) former_resources: Vec<Arc<KindFacts>>,
+}
+
+/// Whether there may be objects of a kind, and how one comes to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::claim_controller) enum Served {
+    /// In the version that was asked for or, if that is not served, in another.
+    As(Arc<KindFacts>),
+    /// It is defined, and served in no version at present.
+    Not,
+    /// It is not defined, so there are none.
+    Gone,
 }
 
 /// The kinds of one of the resources of a definition.
@@ -41,6 +60,8 @@ pub(in crate::claim_controller) struct Resource {
     pub(in crate::claim_controller) claim: Option<ClaimRef>,
     pub(in crate::claim_controller) ready: bool,
     pub(in crate::claim_controller) going: bool,
+    /// Whether it is held for the claim.
+    pub(in crate::claim_controller) held: bool,
     pub(in crate::claim_controller) phase: Option<Phase>,
     pub(in crate::claim_controller) secret: Option<(String, String)>,
     /// All of it, for as long as it is nobody's.
@@ -59,12 +80,27 @@ pub(in crate::claim_controller) struct Wanted {
 // === impl Definition ===
 
 impl Definition {
+    pub(in crate::claim_controller) fn of(mut object: ResourceBindingDefinition) -> Self {
+        let rules = |entry: &BoundResource| Rules::read(entry.class.strategies.as_ref()).ok();
+        let rules = object.spec.resources.iter().filter_map(rules).collect();
+        object.metadata.managed_fields = None;
+        if let Some(status) = &mut object.status {
+            (status.cluster_role, status.classes) = (None, Vec::new());
+        }
+        Self { object, rules }
+    }
+
     pub(in crate::claim_controller) fn uid(&self) -> String {
         self.object.uid().unwrap_or_default()
     }
 
     pub(in crate::claim_controller) fn generation(&self) -> i64 {
         self.object.metadata.generation.unwrap_or_default()
+    }
+
+    /// What it named before, and may still look after.
+    pub(in crate::claim_controller) fn former(&self) -> &[FormerResource] {
+        former(&self.object)
     }
 
     pub(in crate::claim_controller) fn is_going(&self) -> bool {
@@ -82,10 +118,16 @@ impl Resource {
             uid: uid(&object).to_owned(),
             ready: is_ready(&object, facts.has_conditions),
             going,
+            held: finalizers(&object).contains(&BOUND_FINALIZER),
             phase: phase(&object),
             secret: connection_secret(&object),
             whole: (claim.is_none() && !going).then(|| Arc::new(object)),
             claim,
         }
+    }
+
+    /// The claim that it is held for, by its UID.
+    pub(in crate::claim_controller) fn holder(&self) -> Option<&ClaimRef> {
+        self.claim.as_ref().filter(|claim| self.held && !claim.uid.is_empty())
     }
 }

@@ -40,6 +40,9 @@ impl Uses {
             && let Some(users) = self.definitions.get_mut(&definition.uid)
         {
             users.remove(key);
+            if users.is_empty() {
+                self.definitions.remove(&definition.uid);
+            }
             touched.counted.insert(definition.name.clone());
         }
         for class in status.bindings.iter().filter_map(|binding| binding.class_ref.as_ref()) {

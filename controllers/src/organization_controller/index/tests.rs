@@ -1,4 +1,4 @@
-use bailiwick_api::ConditionStatus;
+use bailiwick_api::{ConditionStatus, OrgRoleBindingStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::super::parts::role_binding;
@@ -6,6 +6,10 @@ use super::*;
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn account() -> Account {
+    Account::new("system:serviceaccount:bailiwick-system:bailiwick".to_owned())
 }
 
 fn of_cluster(name: &str) -> Place {
@@ -73,7 +77,7 @@ fn touched(index: &mut Index, change: Change) -> Vec<String> {
 }
 
 fn subjects(index: &Index, namespace: &str, name: &str) -> Vec<String> {
-    let state = index.binding_state(&at(namespace, name), true);
+    let state = index.binding_state(&at(namespace, name), Some(&account()));
     state.subjects.into_iter().map(|subject| subject.name).collect()
 }
 
@@ -127,8 +131,8 @@ fn subjects_are_members_in_groups_of_the_owner() {
 fn a_binding_says_why_it_comes_to_nothing() {
     let mut index = two_organizations();
     let check = |index: &Index, status, reason| {
-        for by_role_bindings in [true, false] {
-            let verdict = index.binding_state(&at("acme-web", "ops"), by_role_bindings).verdict.unwrap();
+        for bound_by in [Some(&account()), None] {
+            let verdict = index.binding_state(&at("acme-web", "ops"), bound_by).verdict.unwrap();
             assert_eq!((verdict.status, verdict.reason), (status, reason), "{verdict:?}");
         }
     };
@@ -167,7 +171,7 @@ fn a_role_binding_stays_ours_whatever_becomes_of_its_marks() {
         (bare.metadata.labels, bare.metadata.owner_references) = (None, None);
         bare
     };
-    let count = |index: &Index| index.binding_state(&at("acme-web", "dev"), true).derived.len();
+    let count = |index: &Index| index.binding_state(&at("acme-web", "dev"), Some(&account())).derived.len();
     // One that was never seen to be ours is not.
     assert!(touched(&mut index, told(bare("a"))).is_empty());
     assert_eq!(count(&index), 0);
@@ -178,4 +182,92 @@ fn a_role_binding_stays_ours_whatever_becomes_of_its_marks() {
     // Another one in its place is someone else's.
     assert_eq!(touched(&mut index, told(bare("b"))), ["acme-web/dev"]);
     assert_eq!(count(&index), 0);
+}
+
+/// S-22: all marks were taken off while nobody looked. The status of the binding says what was made for it, whichever of the
+/// two is seen first.
+#[test]
+fn a_role_binding_without_marks_is_known_by_the_status_of_what_it_was_made_for() {
+    let mut owner = OrgRoleBinding {
+        metadata: ObjectMeta {
+            name: Some("dev".to_owned()),
+            namespace: Some("acme-web".to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..OrgRoleBinding::default()
+    };
+    owner.role_ref.name = "edit".to_owned();
+    let bare = |role: &str| {
+        let mut bare = role_binding(&owner, "org-role-binding:dev".to_owned(), Vec::new());
+        (bare.metadata.labels, bare.metadata.owner_references) = (None, None);
+        bare.role_ref.name = role.to_owned();
+        Change::RoleBinding(at("acme-web", "org-role-binding:dev"), Some(Box::new(bare)))
+    };
+    let binding = |names: &[&str]| {
+        let status = OrgRoleBindingStatus { role_bindings: self::names(names), ..OrgRoleBindingStatus::default() };
+        let binding = OrgRoleBinding { status: Some(status), ..owner.clone() };
+        Change::Binding(at("acme-web", "dev"), Some(Box::new(binding)))
+    };
+    let count = |changes: [Change; 2]| {
+        let mut index = two_organizations();
+        changes.into_iter().for_each(|change| drop(index.apply(change)));
+        index.binding_state(&at("acme-web", "dev"), Some(&account())).derived.len()
+    };
+    let ours = ["org-role-binding:dev"];
+    assert_eq!(count([bare("edit"), binding(&ours)]), 1);
+    assert_eq!(count([binding(&ours), bare("edit")]), 1);
+    for (role, names) in [("view", &ours[..]), ("edit", &[])] {
+        assert_eq!(count([bare(role), binding(names)]), 0, "{role} {names:?}");
+        assert_eq!(count([binding(names), bare(role)]), 0, "{role} {names:?}");
+    }
+    // It stays so when the binding goes.
+    let mut index = two_organizations();
+    for change in [bare("edit"), binding(&ours), Change::Binding(at("acme-web", "dev"), None)] {
+        index.apply(change);
+    }
+    assert_eq!(index.binding_state(&at("acme-web", "dev"), Some(&account())).derived.len(), 1);
+}
+
+/// S-22: one subject that a policy of the cluster refuses does not keep the others from what they are to have, and is named.
+#[test]
+fn who_cannot_be_bound_is_left_out_and_named() {
+    let mut index = two_organizations();
+    let ours = "system:serviceaccount:bailiwick-system:provisioner";
+    let robot = "system:serviceaccount:acme-web:robot";
+    let bound = OrgRoleBinding {
+        org_groups: names(&["Acme:dev"]),
+        users: names(&[ours, robot]),
+        groups: names(&["painters", "system:authenticated"]),
+        ..OrgRoleBinding::default()
+    };
+    index.apply(Change::Binding(at("acme-web", "dev"), Some(Box::new(bound))));
+    assert_eq!(subjects(&index, "acme-web", "dev"), ["bob", "carol", robot, "painters"]);
+    let verdict = index.binding_state(&at("acme-web", "dev"), Some(&account())).verdict.unwrap();
+    assert_eq!((verdict.status, verdict.reason), (ConditionStatus::False, "NotBound"));
+    assert!(verdict.message.contains(ours) && verdict.message.contains("system:authenticated"), "{verdict:?}");
+    // Alone, nobody keeps anyone from it.
+    assert_eq!(index.binding_state(&at("acme-web", "dev"), None).verdict.unwrap().reason, "InEffect");
+}
+
+/// Nothing is bound where Bailiwick itself is, and the binding says so.
+#[test]
+fn nothing_is_bound_where_we_are() {
+    let mut index = two_organizations();
+    index.apply(namespace("bailiwick-system", Some("Acme")));
+    index.apply(binding("bailiwick-system", "dev", &["Acme:dev"], &["dave"]));
+    assert!(subjects(&index, "bailiwick-system", "dev").is_empty());
+    let verdict = index.binding_state(&at("bailiwick-system", "dev"), Some(&account())).verdict.unwrap();
+    assert_eq!((verdict.status, verdict.reason), (ConditionStatus::False, "OwnNamespace"));
+}
+
+/// However many are in a group who are no members, its status does not grow with them: the others are counted.
+#[test]
+fn non_members_are_named_up_to_a_bound() {
+    let mut index = two_organizations();
+    let many: Vec<String> = (0..1_000).map(|number| format!("user-{number:04}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    index.apply(org_group("Acme:dev", &many));
+    let state = index.group_state("Acme:dev").unwrap();
+    assert_eq!(state.non_members, names(&many[..MAX_NON_MEMBERS]));
+    assert!(state.verdict.message.contains(" more; remove them"), "{:?}", state.verdict);
 }

@@ -7,7 +7,7 @@ use kube::core::DynamicObject;
 use serde_json::Value;
 
 /// The owners of an object's fields, with those of this manager's creation as those of an apply; `None` if they are so already.
-pub(super) fn taken_over(object: &DynamicObject, manager: &str) -> Option<Value> {
+pub(crate) fn taken_over(object: &DynamicObject, manager: &str) -> Option<Value> {
     let mut owners = serde_json::to_value(object.metadata.managed_fields.as_ref()?).ok()?;
     let list = owners.as_array_mut()?;
     let is_of = |owner: &Value, operation: &str| {

@@ -1,0 +1,168 @@
+//! The Secrets of claims: one each, whatever comes between, and followed for as long as they matter to someone.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::{Method, Request};
+use kube::ResourceExt;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use crate::claim_site::{PROVIDER, provide, says};
+use crate::site::{SOON, Site, comes, gone};
+
+// === impl Site ===
+
+impl Site {
+    /// With servers that have Secrets, and a class that claims get which ask for none.
+    async fn furnish_with_secrets(&mut self) {
+        self.furnish_one().await;
+        self.run(provide(self.client.clone()));
+        let template = json!({ "writeConnectionSecretToRef": { "namespace": PROVIDER } });
+        self.default_class("ServerClass", "gold", template).await;
+    }
+
+    async fn name_secret(&self, name: Value) {
+        let patch = json!({ "spec": { "writeConnectionSecretToRef": name } });
+        self.objects("Database").patch("db", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// Waits until these are the Secrets of a claim.
+    async fn has_secrets(&self, uid: &str, wanted: &[&str]) {
+        let labelled = ListParams::default().labels(&format!("claim.bailiwick.dev/claim-uid={uid}"));
+        let mut last = BTreeSet::new();
+        let are_so = async {
+            loop {
+                let found = self.secrets().list_metadata(&labelled).await.unwrap();
+                last = found.iter().map(ResourceExt::name_any).collect();
+                if last.iter().eq(wanted) {
+                    return;
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        assert!(timeout(SOON, are_so).await.is_ok(), "they are {last:?}");
+    }
+
+    /// How many watches of Secrets are open.
+    async fn secret_watches(&self) -> u64 {
+        let metrics = self.client.request_text(Request::get("/metrics").body(Vec::new()).unwrap()).await.unwrap();
+        let open = metrics.lines().filter(|line| {
+            line.starts_with("apiserver_longrunning_requests{") && line.contains("resource=\"secrets\"")
+        });
+        open.map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
+    }
+
+    async fn watches_secrets(&self, wanted: u64) {
+        let are_so = async {
+            while self.secret_watches().await != wanted {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let so = timeout(SOON, are_so).await;
+        assert!(so.is_ok(), "there are {} watches, and {wanted} are wanted", self.secret_watches().await);
+    }
+}
+
+/// RCD-17, R-26, decisions 42: a claim whose Secret is renamed, and back before that was said in its status, has the one that it names
+/// and no other besides; also if its controller ended there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_is_renamed_and_back() {
+    let mut site = Site::open().await;
+    site.furnish_with_secrets().await;
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    let uid = {
+        let _whole = site.claim_controller(site.client.clone());
+        site.bound("db").await.uid().unwrap()
+    };
+    for ends in [false, true] {
+        let (road, client) = site.road();
+        let controller = site.claim_controller(client);
+        // What is written from now on is because of the new name.
+        comes(&site.objects("Database"), "db", |claim| {
+            claim.data["status"]["observedGeneration"].as_i64() == claim.metadata.generation
+        })
+        .await;
+        site.has_secrets(&uid, &["db"]).await;
+        road.held
+            .send_replace(Some(|method, uri| *method == Method::PATCH && uri.path().ends_with("/databases/db/status")));
+        site.name_secret(json!({ "name": "other" })).await;
+        // It is there, and the status does not say so yet.
+        let waits = async {
+            while road.waited.load(Ordering::Relaxed) == 0 {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(SOON, waits).await.expect("the status is about to be written");
+        site.has_secrets(&uid, &["other"]).await;
+        let mut controller = Some(controller);
+        if ends {
+            controller = None;
+        }
+        site.name_secret(Value::Null).await;
+        road.held.send_replace(None);
+        let _whole = controller.unwrap_or_else(|| site.claim_controller(site.client.clone()));
+        site.has_secrets(&uid, &["db"]).await;
+        let claim = site.bound("db").await;
+        assert_eq!(claim.data["status"]["binding"]["name"], "db");
+    }
+}
+
+/// RCD-17, D-14: a claim whose Secret the host refuses says so, and has it when it names one that can be; and one whose resource has no
+/// Secret any more has none either.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_cannot_be_and_one_that_is_no_more() {
+    let mut site = Site::open().await;
+    site.furnish_with_secrets().await;
+    let _whole = site.claim_controller(site.client.clone());
+    let odd = json!({ "spec": { "writeConnectionSecretToRef": { "name": "No_Name" } } });
+    site.post("Database", "db", odd).await;
+    let claims = site.objects("Database");
+    let claim = comes(&claims, "db", |claim| says(claim, "Synced", "Rejected")).await;
+    assert_eq!(claim.data["status"]["bindingPhase"], "Bound");
+    site.name_secret(Value::Null).await;
+    let claim = site.bound("db").await;
+    let uid = claim.uid().unwrap();
+    site.has_secrets(&uid, &["db"]).await;
+    let server = claim.data["status"]["bindings"][0]["resourceRef"]["name"].as_str().unwrap();
+    let patch = json!({ "spec": { "writeConnectionSecretToRef": null } });
+    site.objects("Server").patch(server, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    site.has_secrets(&uid, &[]).await;
+    comes(&claims, "db", |claim| claim.data["status"]["binding"].is_null()).await;
+}
+
+/// RCD-38: Secrets are followed in the namespaces in which one matters to a claim, and in no others: not where a resource had its
+/// Secret before, and not when the last claim has gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_followed_while_they_matter() {
+    let mut site = Site::open().await;
+    site.furnish_with_secrets().await;
+    let before = site.secret_watches().await;
+    let _whole = site.claim_controller(site.client.clone());
+    for name in ["db", "other"] {
+        site.post("Database", name, json!({ "spec": {} })).await;
+    }
+    site.bound("other").await;
+    let claim = site.bound("db").await;
+    site.watches_secrets(before + 2).await;
+    let claims = site.objects("Database");
+    claims.delete("other", &DeleteParams::default()).await.unwrap();
+    gone(&claims, "other").await;
+    site.watches_secrets(before + 2).await;
+    // The server's Secret is beside the claim's from now on.
+    let server = claim.data["status"]["bindings"][0]["resourceRef"]["name"].as_str().unwrap();
+    let patch = json!({ "spec": { "writeConnectionSecretToRef": { "namespace": "a" } } });
+    site.objects("Server").patch(server, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    site.watches_secrets(before + 1).await;
+    // What is followed still, is told of.
+    site.secrets().delete("db", &DeleteParams::default()).await.unwrap();
+    let moved = json!({ "spec": { "writeConnectionSecretToRef": { "namespace": PROVIDER } } });
+    site.objects("Server").patch(server, &PatchParams::default(), &Patch::Merge(moved)).await.unwrap();
+    comes(&site.secrets(), "db", |_| true).await;
+    site.watches_secrets(before + 2).await;
+    claims.delete("db", &DeleteParams::default()).await.unwrap();
+    gone(&claims, "db").await;
+    site.watches_secrets(before).await;
+}
