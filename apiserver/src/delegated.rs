@@ -5,6 +5,7 @@
 
 mod access_review;
 mod cluster_trust;
+mod following;
 mod namespaces;
 mod project_quotas;
 mod question;

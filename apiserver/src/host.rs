@@ -6,6 +6,7 @@ mod documents;
 mod kinds;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bailiwick_api::{NotActing, ServiceAccountRef};
@@ -16,9 +17,13 @@ use http::Request;
 use kube::Client;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use self::documents::Documents;
 use self::kinds::Kinds;
+
+/// How long whoever asks waits for an answer, and for others who ask for the same.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// Who makes clients of the host. `None` while it cannot be reached because the server starts or stops.
 pub trait HostClients: Send + Sync + 'static {
@@ -52,11 +57,11 @@ impl<C: HostClients> HostApi<C> {
 #[async_trait]
 impl<C: HostClients> Host for HostApi<C> {
     async fn kind(&self, api_version: &str, kind: &str) -> Result<Option<HostKind>, HostError> {
-        self.kinds.find(&self.own()?, |served| served.is(api_version, kind)).await
+        in_time(self.kinds.find(&self.own()?, |served| served.is(api_version, kind))).await
     }
 
     async fn resource(&self, word: &str) -> Result<Option<HostKind>, HostError> {
-        self.kinds.find(&self.own()?, |served| served.is_called(word)).await
+        in_time(self.kinds.find(&self.own()?, |served| served.is_called(word))).await
     }
 
     async fn get(
@@ -67,7 +72,7 @@ impl<C: HostClients> Host for HostApi<C> {
         name: &str,
     ) -> Result<Option<Object>, HostError> {
         let client = self.clients.acting_as(account).ok_or_else(out_of_reach)?;
-        get(&client, kind, namespace, name).await.map_err(|error| match error {
+        in_time(get(&client, kind, namespace, name)).await.map_err(|error| match error {
             HostError::Forbidden(why) => match NotActing::of(&why, account) {
                 Some(refused) => HostError::NotActing(refused),
                 None => HostError::Forbidden(why),
@@ -77,12 +82,18 @@ impl<C: HostClients> Host for HostApi<C> {
     }
 
     async fn get_own(&self, kind: &HostKind, namespace: &str, name: &str) -> Result<Option<Object>, HostError> {
-        get(&self.own()?, kind, namespace, name).await
+        in_time(get(&self.own()?, kind, namespace, name)).await
     }
 
     async fn schema(&self, kind: &HostKind) -> Result<Option<Arc<HostSchema>>, HostError> {
-        self.documents.schema(&self.own()?, kind).await
+        in_time(self.documents.schema(&self.own()?, kind)).await
     }
+}
+
+/// What the host answers, if it does in time.
+async fn in_time<T>(asking: impl Future<Output = Result<T, HostError>>) -> Result<T, HostError> {
+    let late = || HostError::Unavailable(format!("the host does not answer within {} s", ANSWER_LIMIT.as_secs()));
+    timeout(ANSWER_LIMIT, asking).await.unwrap_or_else(|_| Err(late()))
 }
 
 async fn get(client: &Client, kind: &HostKind, namespace: &str, name: &str) -> Result<Option<Object>, HostError> {

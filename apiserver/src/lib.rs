@@ -63,7 +63,7 @@ pub use in_process::InProcess;
 pub use limits::{FromWithin, LimitOptions};
 pub use listener::{BindError, CloseConnection, FinishBy, Handler, HttpLimits, Listener, ListenerOptions, Peer};
 pub use loading::Loading;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, ReviewMetrics};
 pub use options::{
     CreateOptions, DeleteQuery, Freshness, GetOptions, ListAt, ListOptions, PatchKind, PatchOptions, PatchQuery,
     UpdateOptions, WatchOptions, WatchStart,

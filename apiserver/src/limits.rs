@@ -21,8 +21,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
 
 pub(crate) use self::goaway::Goaway;
-use self::room::Room;
-pub(crate) use self::room::Seat;
+pub(crate) use self::room::{Room, Seat};
 use crate::access_webhook::ACCESS_WEBHOOK_PATH;
 use crate::body::Body;
 use crate::health;

@@ -12,6 +12,7 @@ mod process;
 mod quota;
 mod registered;
 mod requests;
+mod reviews;
 
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -27,6 +28,7 @@ pub(crate) use self::exposition::Format;
 pub(crate) use self::identity::{Attempt, AuthenticationMetrics, AuthorizationMetrics, Memory, TokenCacheMetrics};
 pub(crate) use self::labels::Labels;
 pub(crate) use self::requests::{RequestMetrics, Served, WatchMetrics};
+pub use self::reviews::ReviewMetrics;
 
 use self::exposition::{Exposition, Type};
 use crate::audit::Level;
@@ -50,6 +52,10 @@ pub struct Metrics {
     /// Of whoever finds out who asks, where there is someone.
     pub(crate) authentication: OnceLock<Arc<AuthenticationMetrics>>,
     pub(crate) authorization: AuthorizationMetrics,
+    /// Of questions to a cluster whose tokens are.
+    pub token_reviews: Arc<ReviewMetrics>,
+    /// Of questions to a cluster who may do what.
+    pub access_reviews: Arc<ReviewMetrics>,
 }
 
 /// What the audit log tells.
@@ -96,6 +102,8 @@ impl Metrics {
             authentication.expose(&mut out);
         }
         self.authorization.expose(&mut out);
+        self.token_reviews.expose(&mut out, "authn");
+        self.access_reviews.expose(&mut out, "authz");
         self.expose_load(&mut out, now);
         self.expose_audit(&mut out);
         expose_objects(&mut out, &now.objects);

@@ -121,6 +121,11 @@ impl Request {
         &self.query
     }
 
+    /// Whether it is to follow changes. A path can ask for that with any method; only reading is it.
+    pub fn is_watch(&self) -> bool {
+        *self.info.verb() == Verb::Watch && (self.method == Method::GET || self.method == Method::HEAD)
+    }
+
     /// What to do, with its options; or the status with which to refuse them.
     pub fn operation(&self) -> Result<Operation<'_>, Box<Status>> {
         if !self.info.is_resource_request() {
@@ -130,10 +135,7 @@ impl Request {
         Ok(match self.info.verb() {
             Verb::Get => Operation::Get(GetOptions::parse(&self.query)?),
             Verb::List => Operation::List(ListParameters::decode(&self.query)?.list(scope)?),
-            // The path can ask for a watch with any method; only reading is one.
-            Verb::Watch if self.method == Method::GET || self.method == Method::HEAD => {
-                Operation::Watch(ListParameters::decode(&self.query)?.watch()?)
-            }
+            Verb::Watch if self.is_watch() => Operation::Watch(ListParameters::decode(&self.query)?.watch()?),
             Verb::Create => Operation::Create(CreateOptions::parse(&self.query)?),
             Verb::Update => Operation::Update(UpdateOptions::parse(&self.query)?),
             Verb::Patch => Operation::Patch(PatchQuery::new(&self.query)),

@@ -95,7 +95,7 @@ pub(crate) fn find<'r>(kinds: &'r ServedKinds, info: &RequestInfo) -> Option<(&'
         }
         _ if info.parts().count() > 4 => Target::Nothing,
         "" => maker.map_or(Target::Main, Target::Made),
-        "status" if kind.kind().has_status() => Target::Status,
+        "status" if kind.has_status() => Target::Status,
         name => custom(name).map_or(Target::Nothing, |subresource| Target::Custom(&**subresource)),
     };
     Some((kind, target))

@@ -17,10 +17,10 @@ use bailiwick_registry::{
     AddedTo, AllowPaths, Annotations, Authorizer, Clock, Memberships, Registry, User, tell_added_groups,
 };
 use bytes::Bytes;
-use futures::FutureExt;
+use futures::{FutureExt, TryFutureExt};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request as HttpRequest, Response, StatusCode, Version};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 pub use self::parts::{ServerOptions, ServerParts};
@@ -265,25 +265,68 @@ impl Server {
                 return health.unwrap_or_else(unauthorized);
             }
         };
-        let impersonated = match self.impersonated(request, user, wanted, visit.annotations()).await {
-            Ok(impersonated) => impersonated,
+        let by = match self.deadline(request, visit.begun) {
+            Ok(by) => by,
             Err(status) => return refuse(&status),
         };
-        if let (Some(trail), Some(other)) = (&visit.trail, &impersonated) {
-            trail.impersonated(&other.user);
-        }
-        let effective = impersonated.as_ref().map_or(&**user, |other| &other.user);
-        let mut response = match self.take_seat(head, request, effective, visit).await {
-            Err(TooMany) => limits::too_many(),
-            Ok(()) => {
-                let answer = self.answer_user(visit, arrival, body, effective).await;
-                answer.unwrap_or_else(|status| refuse(&status))
+        let mut impersonated = None;
+        let admitting = self.admit(visit, arrival, user, wanted, &mut impersonated);
+        let answered = match timeout_at(by, admitting).await {
+            Ok(Ok(())) => {
+                let effective = impersonated.as_ref().map_or(&**user, |other| &other.user);
+                let trail = visit.trail.as_deref();
+                let answering =
+                    self.answer_authorized(request, head, body, effective, now, trail).map_err(Refusal::Told);
+                // Once it may begin, a watch takes as long as it takes.
+                if request.is_watch() { Ok(answering.await) } else { timeout_at(by, answering).await }
+            }
+            Ok(Err(refusal)) => Ok(Err(refusal)),
+            Err(elapsed) => Err(elapsed),
+        };
+        let mut response = match answered {
+            Ok(Ok(response)) => response,
+            Ok(Err(Refusal::TooMany)) => limits::too_many(),
+            Ok(Err(Refusal::Told(status))) => refuse(&status),
+            Err(_elapsed) => {
+                visit.is_terminated = true;
+                refuse(&Status::timeout("request did not complete within the allotted timeout", 0))
             }
         };
         if let Some(impersonated) = impersonated {
             response.extensions_mut().insert(impersonated);
         }
         response
+    }
+
+    /// When the request must be answered. Of a watch that is when it must have begun.
+    fn deadline(&self, request: &Request, begun: Instant) -> Result<Instant, Box<Status>> {
+        let wanted = if request.is_watch() { None } else { request.timeout()? };
+        Ok(begun + wanted.map_or(self.request_timeout, |wanted| wanted.min(self.request_timeout)))
+    }
+
+    /// Finds out as whom the request is to be taken, takes a seat for it, and asks whether it may be.
+    async fn admit(
+        &self,
+        visit: &mut Visit,
+        arrival: &Arrival<'_>,
+        user: &User,
+        wanted: Wanted,
+        impersonated: &mut Option<Impersonated>,
+    ) -> Result<(), Refusal> {
+        let Arrival { head, request, .. } = *arrival;
+        *impersonated = self.impersonated(request, user, wanted, visit.annotations()).await.map_err(Refusal::Told)?;
+        if let (Some(trail), Some(other)) = (&visit.trail, &*impersonated) {
+            trail.impersonated(&other.user);
+        }
+        let effective = impersonated.as_ref().map_or(user, |other| &other.user);
+        self.take_seat(head, request, effective, visit).await.map_err(|TooMany| Refusal::TooMany)?;
+        if self.is_open(request) {
+            return Ok(());
+        }
+        let witness = Witness::new(self.authorizer.clone());
+        let authorized = authorize(&witness, effective, request.info()).await;
+        witness.testify(&self.metrics.authorization, visit.annotations());
+        authorized.map_err(Refusal::Told)
     }
 
     /// Whether anyone may ask this, known or not.
@@ -306,7 +349,7 @@ impl Server {
             if let Some(annotations) = annotations {
                 tell_added_groups(annotations, AddedTo::Impersonated, &impersonated.user.groups, &groups);
             }
-            impersonated.user.groups = groups;
+            impersonated.user = impersonated.user.in_groups(groups);
         }
         Ok(Some(impersonated))
     }
@@ -315,7 +358,7 @@ impl Server {
     fn in_groups(&self, requester: &Requester) -> Requester {
         let Requester::User(user) = requester else { return requester.clone() };
         match self.groups(user) {
-            Some(groups) => Requester::User(Arc::new(User { groups, ..User::clone(user) })),
+            Some(groups) => Requester::User(Arc::new(User::clone(user).in_groups(groups))),
             None => requester.clone(),
         }
     }
@@ -330,43 +373,17 @@ impl Server {
         let arrived = Instant::now();
         let level = Level::of(request.info(), user, head.extensions.get::<FromWithin>().copied());
         visit.seat = self.limits.enter(level, user).await?;
+        if *request.info().verb() == Verb::List {
+            // A list never waits for anything, so whoever came meanwhile would not even be looked at before it is done, and
+            // nobody would find all seats taken: they stand in line where nobody counts them.
+            tokio::task::yield_now().await;
+        }
         visit.waited = arrived.elapsed();
         if !visit.labels.is_long_running() {
             let kind = if limits::is_read(request.info()) { 0 } else { 1 };
             visit.raised = Some(self.metrics.in_flight[kind].raise());
         }
         Ok(())
-    }
-
-    async fn answer_user<B>(&self, visit: &mut Visit, arrival: &Arrival<'_>, body: B, user: &User) -> Answer
-    where
-        B: http_body::Body<Data = Bytes> + Send,
-        B::Error: fmt::Display,
-    {
-        let Arrival { head, request, now, .. } = *arrival;
-        if !self.is_open(request) {
-            let witness = Witness::new(self.authorizer.clone());
-            let authorized = authorize(&witness, user, request.info()).await;
-            witness.testify(&self.metrics.authorization, visit.annotations());
-            authorized?;
-        }
-        let limit = self.time_limit(request)?;
-        let answering = self.answer_authorized(request, head, body, user, now, visit.trail.as_deref());
-        match limit {
-            None => answering.await,
-            Some(limit) => tokio::time::timeout(limit, answering).await.unwrap_or_else(|_| {
-                visit.is_terminated = true;
-                Err(Box::new(Status::timeout("request did not complete within the allotted timeout", 0)))
-            }),
-        }
-    }
-
-    /// How long the request may take; a watch takes as long as it takes.
-    fn time_limit(&self, request: &Request) -> Result<Option<Duration>, Box<Status>> {
-        if *request.info().verb() == Verb::Watch {
-            return Ok(None);
-        }
-        Ok(Some(request.timeout()?.map_or(self.request_timeout, |timeout| timeout.min(self.request_timeout))))
     }
 
     async fn answer_authorized<B>(
@@ -412,6 +429,14 @@ impl Server {
         };
         call.answer(kind, target).await
     }
+}
+
+/// Why a request is not answered as it wants to be.
+enum Refusal {
+    /// There is no seat for it.
+    TooMany,
+    /// Its status says why.
+    Told(Box<Status>),
 }
 
 /// Reads what is asked for, or says why it is not even read.

@@ -50,6 +50,7 @@ pub(crate) fn of(error: &Error) -> Status {
             let why = "it is changed too often by others; try again later";
             Status::conflict(resource, name, why).retry_after(1)
         }
+        Error::Overtaken { .. } => Status::new(Reason::TooManyRequests, error.to_string()).retry_after(1),
         Error::TooLarge { .. } => Status::request_too_large(&error.to_string()),
         Error::Unreadable { resource, name, .. } => {
             Status::internal(&format!("what is stored for {resource} \"{name}\" cannot be read"))

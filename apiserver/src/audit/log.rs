@@ -1,9 +1,11 @@
-//! Where entries are written: one thread holds the file, and whoever has an entry hands it over.
+//! Where entries are written: one thread holds the file, and whoever has an entry hands it over. Another looks after old
+//! files.
 //!
 //! What cannot be written is counted and told in the server's log, entry by entry. In the blocking modes a request is not
 //! answered before its entry is handed to the system; in the batch mode it does not wait, and what comes while the queue is
 //! full is lost with a word.
 
+mod clearing;
 mod file;
 
 use std::path::PathBuf;

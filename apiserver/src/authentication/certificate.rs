@@ -145,5 +145,9 @@ fn user(certificate: &ClientCertificate) -> User {
         uid: certificate.uid.clone().unwrap_or_default(),
         groups: certificate.organizations.clone(),
         extra: [(CREDENTIAL_ID.to_owned(), vec![format!("{CERTIFICATE}{fingerprint}")])].into(),
+        ..User::default()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -185,8 +185,8 @@ pub enum ConfigurationError {
 // === impl AuthenticationConfiguration ===
 
 impl AuthenticationConfiguration {
-    /// Reads and checks a file.
-    pub fn from_yaml(text: &[u8]) -> Result<Self, ConfigurationError> {
+    /// Reads and checks a file, which must not name the issuers that are someone else's.
+    pub fn from_yaml(text: &[u8], disallowed_issuers: &[String]) -> Result<Self, ConfigurationError> {
         if text.is_empty() {
             return Err(ConfigurationError::Empty);
         }
@@ -199,13 +199,13 @@ impl AuthenticationConfiguration {
         }
         drop_nulls(&mut decoded.value);
         let configuration: Self = serde_json::from_value(decoded.value).map_err(ConfigurationError::Fields)?;
-        configuration.check()?;
+        configuration.check(disallowed_issuers)?;
         Ok(configuration)
     }
 
-    /// Checks that the fields make sense.
-    pub fn check(&self) -> Result<(), ConfigurationError> {
-        validate::validate(self).into_result().map_err(ConfigurationError::Invalid)
+    /// Checks that the fields make sense, and that no issuer is one of these: whose own keys and rules its tokens have.
+    pub fn check(&self, disallowed_issuers: &[String]) -> Result<(), ConfigurationError> {
+        validate::validate(self, disallowed_issuers).into_result().map_err(ConfigurationError::Invalid)
     }
 
     /// Where requests need no credentials, if it says so.
@@ -241,3 +241,6 @@ fn drop_nulls(value: &mut Value) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

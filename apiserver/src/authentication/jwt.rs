@@ -160,6 +160,10 @@ impl JwtAuthenticator {
         self.issuers.store(Arc::new(vec![issuer]));
     }
 
+    fn now(&self) -> Duration {
+        self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
     /// The issuers whose keys have not been fetched yet.
     pub fn waiting(&self) -> Vec<String> {
         let issuers = self.issuers.load();
@@ -171,14 +175,21 @@ impl JwtAuthenticator {
 impl TokenAuthenticator for JwtAuthenticator {
     async fn authenticate(&self, token: &Token) -> Result<Option<User>, TokenError> {
         let issuers = self.issuers.load_full();
-        let Some(named) = compact::untrusted_issuer(token.expose()) else { return Ok(None) };
-        let Some(issuer) = issuers.iter().find(|issuer| issuer.is_named(&named)) else { return Ok(None) };
-        let now = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        match issuer.user(token.expose(), now).await {
-            Ok(user) => Ok(Some(user)),
-            Err(error) => Err(TokenError(format!("oidc: {error} (issuer \"{}\")", issuer.issuer.url))),
-        }
+        let Some(issuer) = issuer_of(&issuers, token) else { return Ok(None) };
+        issuer.told(issuer.user(token.expose(), self.now()).await)
     }
+
+    fn authenticate_at_once(&self, token: &Token) -> Option<Result<Option<User>, TokenError>> {
+        let issuers = self.issuers.load();
+        let Some(issuer) = issuer_of(&issuers, token) else { return Some(Ok(None)) };
+        issuer.user_at_once(token.expose(), self.now()).map(|outcome| issuer.told(outcome))
+    }
+}
+
+/// The issuer whose a token claims to be.
+fn issuer_of<'i>(issuers: &'i [JwtIssuer], token: &Token) -> Option<&'i JwtIssuer> {
+    let named = compact::untrusted_issuer(token.expose())?;
+    issuers.iter().find(|issuer| issuer.is_named(&named))
 }
 
 // === impl JwtIssuer ===
@@ -200,9 +211,28 @@ impl JwtIssuer {
     async fn user(&self, token: &str, now: Duration) -> Result<User, JwtError> {
         let compact = Compact::parse(token, &self.algorithms)?;
         self.keys.verify(&compact).await?;
-        let claims = Claims::parse(&compact.payload)?;
+        self.claimed(&compact, now)
+    }
+
+    /// The same by the keys that are known; `None` if the issuer may have others.
+    fn user_at_once(&self, token: &str, now: Duration) -> Option<Result<User, JwtError>> {
+        let compact = match Compact::parse(token, &self.algorithms) {
+            Ok(compact) => compact,
+            Err(error) => return Some(Err(error.into())),
+        };
+        let verified = self.keys.verify_at_once(&compact)?;
+        Some(verified.map_err(JwtError::from).and_then(|()| self.claimed(&compact, now)))
+    }
+
+    /// Whom the claims of a token that was verified mean.
+    fn claimed(&self, token: &Compact<'_>, now: Duration) -> Result<User, JwtError> {
+        let claims = Claims::parse(&token.payload)?;
         claims.check(&self.issuer, now)?;
         Ok(self.mapping.user(&claims)?)
+    }
+
+    fn told(&self, outcome: Result<User, JwtError>) -> Result<Option<User>, TokenError> {
+        outcome.map(Some).map_err(|error| TokenError(format!("oidc: {error} (issuer \"{}\")", self.issuer.url)))
     }
 }
 

@@ -108,6 +108,7 @@ impl RequestHeader {
             uid: first(headers, &self.uid)?,
             groups: all(headers, &self.group)?,
             extra: self.extra(headers)?,
+            ..User::default()
         }))
     }
 

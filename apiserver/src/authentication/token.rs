@@ -20,6 +20,11 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
     /// Whose token it is; `None` if others may know it; an error if it is for this authenticator to judge, and bad.
     async fn authenticate(&self, token: &Token) -> Result<Option<User>, TokenError>;
 
+    /// The same, if it can be said without waiting for anybody; `None` if not. Whoever has to ask others need not know this.
+    fn authenticate_at_once(&self, _token: &Token) -> Option<Result<Option<User>, TokenError>> {
+        None
+    }
+
     /// The same for someone else who was shown the token, and for which of the audiences it is. Tokens that name no
     /// audience, or none of their issuer's choice, are for this server.
     async fn authenticate_for(
@@ -112,6 +117,18 @@ impl TokenAuthenticator for TokenAuthenticatorChain {
         if refusals.is_empty() { Ok(None) } else { Err(TokenError(refusals.join(", "))) }
     }
 
+    fn authenticate_at_once(&self, token: &Token) -> Option<Result<Option<User>, TokenError>> {
+        let mut refusals = Vec::new();
+        for authenticator in &self.0 {
+            match authenticator.authenticate_at_once(token)? {
+                Ok(Some(user)) => return Some(Ok(Some(user))),
+                Ok(None) => {}
+                Err(refusal) => refusals.push(refusal.0),
+            }
+        }
+        Some(if refusals.is_empty() { Ok(None) } else { Err(TokenError(refusals.join(", "))) })
+    }
+
     async fn authenticate_for(
         &self,
         token: &Token,
@@ -128,3 +145,6 @@ impl TokenAuthenticator for TokenAuthenticatorChain {
         if refusals.is_empty() { Ok(None) } else { Err(TokenError(refusals.join(", "))) }
     }
 }
+
+#[cfg(test)]
+mod tests;

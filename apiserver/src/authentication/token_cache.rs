@@ -6,8 +6,9 @@
 
 pub(crate) mod generations;
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub struct TokenCacheOptions {
     pub unknown_for: Duration,
     /// How many tokens of each kind are remembered.
     pub max_tokens: usize,
-    /// How many tokens are looked up at a time.
+    /// How many tokens are looked up at a time, of those about which nothing can be said at once.
     pub max_lookups: usize,
     /// How long a look-up may take. It goes on when the client that began it has gone: others may wait for it.
     pub lookup_timeout: Duration,
@@ -50,11 +51,19 @@ pub struct TokenCache {
 type Key = [u8; 32];
 type Outcome = Result<Option<Arc<User>>, TokenError>;
 type Lookup = Shared<BoxFuture<'static, Outcome>>;
+/// What an authenticator says, unless it panics.
+type Asked = Result<Result<Option<User>, TokenError>, Box<dyn Any + Send>>;
 
 struct State {
     known: Generations<Arc<User>>,
     unknown: Generations<()>,
     under_way: HashMap<Key, Lookup>,
+}
+
+/// What there is about a token.
+enum Found {
+    Remembered(Option<Arc<User>>),
+    UnderWay(Lookup),
 }
 
 // === impl TokenCacheOptions ===
@@ -93,26 +102,20 @@ impl TokenCache {
             return Err(TokenError(format!("the token is longer than {MAX_TOKEN_BYTES} bytes")));
         }
         let (key, begun) = (self.key(token), Instant::now());
-        let lookup = {
-            let mut state = lock(&self.state);
-            if let Some(outcome) = state.remembered(&key, begun) {
+        let found = lock(&self.state).find(&key, begun);
+        let lookup = match found {
+            Some(Found::Remembered(outcome)) => {
                 self.metrics.answered(Memory::Hit, begun.elapsed());
                 return Ok(outcome);
             }
-            match state.under_way.get(&key) {
-                Some(lookup) => lookup.clone(),
-                None if state.under_way.len() >= self.options.max_lookups => {
-                    return Err(TokenError("too many tokens are being looked up".to_owned()));
-                }
-                None => {
-                    let lookup = self.begin(key, token.clone());
-                    state.under_way.insert(key, lookup.clone());
-                    lookup
-                }
-            }
+            Some(Found::UnderWay(lookup)) => Some(lookup),
+            None => None,
         };
         let _blocked = self.metrics.blocked.raise();
-        let outcome = lookup.await;
+        let outcome = match lookup {
+            Some(lookup) => lookup.await,
+            None => self.look_up(key, token).await,
+        };
         self.metrics.answered(Memory::Miss, begun.elapsed());
         outcome
     }
@@ -137,6 +140,34 @@ impl TokenCache {
         Sha256::new().chain_update(self.salt).chain_update(token.expose()).finalize().into()
     }
 
+    /// Looks a token up. What can be said at once, by a key that is known, needs no place among those who wait: while an
+    /// issuer cannot be reached, whoever shows tokens of unknown keys would keep everyone out.
+    async fn look_up(&self, key: Key, token: &Token) -> Outcome {
+        let asking = AssertUnwindSafe(|| self.authenticator.authenticate_at_once(token));
+        if let Some(asked) = catch_unwind(asking).transpose() {
+            let outcome = judge(asked);
+            self.metrics.fetched(outcome.is_ok());
+            lock(&self.state).remember(key, &outcome, &self.options);
+            return outcome;
+        }
+        let lookup = {
+            let mut state = lock(&self.state);
+            match state.under_way.get(&key) {
+                // Someone else was faster.
+                Some(lookup) => lookup.clone(),
+                None if state.under_way.len() >= self.options.max_lookups => {
+                    return Err(TokenError("too many tokens are being looked up".to_owned()));
+                }
+                None => {
+                    let lookup = self.begin(key, token.clone());
+                    state.under_way.insert(key, lookup.clone());
+                    lookup
+                }
+            }
+        };
+        lookup.await
+    }
+
     /// Begins a look-up that does not depend on who waits for it.
     fn begin(&self, key: Key, token: Token) -> Lookup {
         let (authenticator, state, options) = (self.authenticator.clone(), self.state.clone(), self.options);
@@ -145,8 +176,7 @@ impl TokenCache {
             let _in_flight = metrics.in_flight.raise();
             let asking = AssertUnwindSafe(authenticator.authenticate(&token)).catch_unwind();
             let outcome = match timeout(options.lookup_timeout, asking).await {
-                Ok(Ok(outcome)) => outcome.map(|user| user.map(|user| Arc::new(identity::known(user)))),
-                Ok(Err(_panic)) => Err(TokenError("looking up a token panicked".to_owned())),
+                Ok(asked) => judge(asked),
                 Err(_elapsed) => Err(TokenError(format!("looking up a token took over {:?}", options.lookup_timeout))),
             };
             metrics.fetched(outcome.is_ok());
@@ -163,11 +193,14 @@ impl TokenCache {
 // === impl State ===
 
 impl State {
-    fn remembered(&mut self, key: &Key, now: Instant) -> Option<Option<Arc<User>>> {
+    fn find(&mut self, key: &Key, now: Instant) -> Option<Found> {
         if let Some(user) = self.known.get(key, now) {
-            return Some(Some(user));
+            return Some(Found::Remembered(Some(user)));
         }
-        self.unknown.get(key, now).map(|()| None)
+        if self.unknown.get(key, now).is_some() {
+            return Some(Found::Remembered(None));
+        }
+        self.under_way.get(key).cloned().map(Found::UnderWay)
     }
 
     fn remember(&mut self, key: Key, outcome: &Outcome, options: &TokenCacheOptions) {
@@ -177,6 +210,14 @@ impl State {
             Ok(None) => self.unknown.insert(key, (), now + options.unknown_for),
             Err(_) => {}
         }
+    }
+}
+
+/// What came of asking, with the groups that every user has.
+fn judge(asked: Asked) -> Outcome {
+    match asked {
+        Ok(asked) => asked.map(|user| user.map(|user| Arc::new(identity::known(user)))),
+        Err(_panic) => Err(TokenError("looking up a token panicked".to_owned())),
     }
 }
 

@@ -85,3 +85,6 @@ fn asks_for_websocket(headers: &HeaderMap) -> bool {
     };
     headers.get(UPGRADE).is_some_and(is) && headers.get_all(CONNECTION).iter().any(upgrades)
 }
+
+#[cfg(test)]
+mod tests;

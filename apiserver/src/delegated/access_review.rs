@@ -1,11 +1,13 @@
 //! Who may do what, asked of the cluster by a `SubjectAccessReview`.
 //!
 //! Answers are remembered for a little while, what is allowed apart from what is not, so that a flood of refused requests
-//! displaces only other refusals. Whoever asks what is being asked already waits for the same answer. What could not be
-//! found out is an error, and never permission.
+//! displaces only other refusals. Whoever asks what is being asked already waits for the same answer. How many questions are
+//! under way is bounded, and so is the share that one user has of them. What could not be found out is an error, and never
+//! permission.
 
 mod answers;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,7 +23,8 @@ use kube::{Api, Client};
 use sha2::{Digest, Sha256};
 
 use self::answers::Answers;
-use super::question::ask;
+use super::question::ask_for_review;
+use crate::metrics::ReviewMetrics;
 
 /// Questions that take more bytes than this are asked each time: clients choose how long they are.
 const MAX_REMEMBERED_BYTES: usize = 10_000;
@@ -35,8 +38,10 @@ pub struct AccessReviewOptions {
     pub refused_for: Duration,
     /// How many answers of each kind are remembered.
     pub max_answers: usize,
-    /// How many questions are under way at a time.
+    /// How many questions are under way at a time. Those about what one user may do are three quarters of them at most.
     pub max_questions: usize,
+    /// How long a question waits until fewer are under way.
+    pub patience: Duration,
     /// How long an answer may take, however often it is asked for.
     pub limit: Duration,
 }
@@ -45,6 +50,7 @@ pub struct AccessReviewOptions {
 pub struct AccessReviews {
     client: Client,
     answers: Answers,
+    metrics: Arc<ReviewMetrics>,
 }
 
 // === impl AccessReviewOptions ===
@@ -56,6 +62,7 @@ impl Default for AccessReviewOptions {
             refused_for: Duration::from_secs(10),
             max_answers: 8_192,
             max_questions: 400,
+            patience: Duration::from_millis(500),
             limit: Duration::from_secs(30),
         }
     }
@@ -66,7 +73,13 @@ impl Default for AccessReviewOptions {
 impl AccessReviews {
     /// Through this client.
     pub fn new(client: Client, options: AccessReviewOptions) -> Self {
-        Self { client, answers: Answers::new(options) }
+        Self { client, answers: Answers::new(options), metrics: Arc::default() }
+    }
+
+    /// The same, and what is asked is counted here.
+    #[must_use]
+    pub fn counted_by(self, metrics: Arc<ReviewMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 }
 
@@ -77,17 +90,21 @@ impl Authorizer for AccessReviews {
         let text = serde_json::to_vec(&spec)
             .map_err(|error| AuthorizationError(format!("a question cannot be written down: {error}")))?;
         let key: [u8; 32] = Sha256::digest(&text).into();
-        let client = self.client.clone();
-        let review = async move { review(client, spec).await };
-        self.answers.get(key, text.len() <= MAX_REMEMBERED_BYTES, review).await
+        let (client, metrics) = (self.client.clone(), self.metrics.clone());
+        let review = async move { review(client, spec, &metrics).await };
+        self.answers.get(&question.user.name, key, text.len() <= MAX_REMEMBERED_BYTES, review).await
     }
 }
 
-async fn review(client: Client, spec: SubjectAccessReviewSpec) -> Result<Decision, AuthorizationError> {
+async fn review(
+    client: Client,
+    spec: SubjectAccessReviewSpec,
+    metrics: &ReviewMetrics,
+) -> Result<Decision, AuthorizationError> {
     let reviews: Api<SubjectAccessReview> = Api::all(client);
     let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
     let params = PostParams::default();
-    let answer = ask(|| reviews.create(&params, &review)).await;
+    let answer = ask_for_review(metrics, || reviews.create(&params, &review)).await;
     let failed = |error| AuthorizationError(format!("what a user may do could not be found out: {error}"));
     let answer = answer.map_err(failed)?;
     decision(answer.status.unwrap_or_default())

@@ -32,7 +32,7 @@ struct Known {
     home: String,
     labels: BTreeMap<String, NamespaceLabels>,
     quotas: BTreeMap<String, BTreeMap<String, QuotaFacts>>,
-    /// The newest version of a ResourceQuota that was seen.
+    /// Up to which version all ResourceQuotas were seen.
     horizon: u64,
     /// Where something has changed since someone last asked.
     changed: BTreeSet<String>,
@@ -99,11 +99,16 @@ impl ClusterQuotas {
     async fn follow_quotas(&self) {
         let quotas: Api<ResourceQuota> = Api::all(self.client.clone());
         let mut changes = pin!(watcher(quotas, watcher::Config::default()).default_backoff());
-        let mut found: Vec<(String, QuotaFacts)> = Vec::new();
+        let (mut found, mut no_older_than): (Vec<(String, QuotaFacts)>, u64) = Default::default();
         while let Some(change) = changes.next().await {
+            if let Ok(watcher::Event::Init) = change {
+                found.clear();
+                no_older_than = self.newest_version().await;
+                continue;
+            }
             let mut known = self.known();
             match change {
-                Ok(watcher::Event::Init) => found.clear(),
+                Ok(watcher::Event::Init) => {}
                 Ok(watcher::Event::InitApply(quota)) => found.extend(facts(&quota)),
                 Ok(watcher::Event::InitDone) => {
                     let before: Vec<String> = std::mem::take(&mut known.quotas).into_keys().collect();
@@ -111,6 +116,8 @@ impl ClusterQuotas {
                     for (namespace, facts) in found.drain(..) {
                         known.set(namespace, facts);
                     }
+                    // What was deleted while nothing was followed has no version here that says so.
+                    known.horizon = known.horizon.max(no_older_than);
                     known.seen_quotas = true;
                 }
                 Ok(watcher::Event::Apply(quota)) => {
@@ -134,6 +141,15 @@ impl ClusterQuotas {
             drop(known);
             self.news.notify_one();
         }
+    }
+
+    /// How far the cluster is: what it lists from now on is no older. Zero if it does not say.
+    async fn newest_version(&self) -> u64 {
+        let quotas: Api<ResourceQuota> = Api::all(self.client.clone());
+        let one = ListParams::default().limit(1);
+        let found = ask(|| quotas.list_metadata(&one)).await;
+        let version = found.ok().and_then(|found| found.metadata.resource_version);
+        version.and_then(|version| version.parse().ok()).unwrap_or_default()
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -168,14 +184,14 @@ impl ProjectQuotas for ClusterQuotas {
         Ok(found.map_err(unknown)?.map(|found| found.labels().clone()))
     }
 
-    fn namespaces(&self) -> Vec<String> {
-        self.known().labels.keys().cloned().collect()
+    fn namespaces(&self) -> BTreeMap<String, NamespaceLabels> {
+        self.known().labels.clone()
     }
 
     fn project(&self, namespace: &str) -> Project {
         let known = self.known();
         let quotas = known.quotas.get(namespace).into_iter().flat_map(BTreeMap::values).cloned().collect();
-        Project { labels: known.labels.get(namespace).cloned(), quotas, horizon: known.horizon }
+        Project { labels: known.labels.get(namespace).cloned(), quotas, horizon: known.horizon, is_ahead: false }
     }
 
     async fn look(&self, namespace: &str) -> Result<Vec<QuotaFacts>, Error> {

@@ -6,8 +6,11 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
+
+use crate::metrics::ReviewMetrics;
 
 /// How long an attempt may take.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(10);
@@ -18,6 +21,11 @@ const PAUSE_GROWTH: f64 = 1.5;
 const JITTER: f64 = 0.2;
 /// Answers after which it is tried again: the server is asked too much, or has trouble of its own.
 const PASSING_CODES: [u16; 4] = [429, 500, 503, 504];
+
+const CREATED: u16 = 201;
+
+/// What comes of an attempt.
+type Outcome<T> = Result<kube::Result<T>, Elapsed>;
 
 /// Why there is no answer. For the log: clients are not told.
 #[derive(Debug, thiserror::Error)]
@@ -35,9 +43,27 @@ pub(super) async fn ask<T, F>(attempt: impl Fn() -> F) -> Result<T, Unanswered>
 where
     F: Future<Output = kube::Result<T>>,
 {
+    ask_and_tell(attempt, |_, _| {}).await
+}
+
+/// The same for a review, of which each attempt is counted.
+pub(super) async fn ask_for_review<T, F>(metrics: &ReviewMetrics, attempt: impl Fn() -> F) -> Result<T, Unanswered>
+where
+    F: Future<Output = kube::Result<T>>,
+{
+    ask_and_tell(attempt, |outcome, took| metrics.asked(code(outcome), took)).await
+}
+
+async fn ask_and_tell<T, F>(attempt: impl Fn() -> F, tell: impl Fn(&Outcome<T>, Duration)) -> Result<T, Unanswered>
+where
+    F: Future<Output = kube::Result<T>>,
+{
     let mut pause = FIRST_PAUSE;
     for attempts_left in (0..ATTEMPTS).rev() {
-        match timeout(ATTEMPT_LIMIT, attempt()).await {
+        let began = Instant::now();
+        let outcome = timeout(ATTEMPT_LIMIT, attempt()).await;
+        tell(&outcome, began.elapsed());
+        match outcome {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) if attempts_left > 0 && may_pass(&error) => {
                 tracing::debug!(%error, "the cluster is asked again");
@@ -49,6 +75,15 @@ where
         }
     }
     Err(Unanswered::Late)
+}
+
+/// The code of the answer to a review, which is asked for by making it.
+fn code<T>(outcome: &Outcome<T>) -> Option<u16> {
+    match outcome {
+        Ok(Ok(_)) => Some(CREATED),
+        Ok(Err(kube::Error::Api(status))) => Some(status.code),
+        Ok(Err(_)) | Err(_) => None,
+    }
 }
 
 fn may_pass(error: &kube::Error) -> bool {

@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bailiwick_registry::rbac::{LivePolicy, PolicyChange, PolicyKey, PolicyKind, PolicyObject};
-use futures::StreamExt;
+use bailiwick_registry::rbac::{LivePolicy, Policy, PolicyChange, PolicyKey, PolicyKind, PolicyObject, RoleSource};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher::Event;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
+use super::following::Following;
 use crate::health::{HealthCheck, Unhealthy};
 
 /// How many kinds there are to be seen.
@@ -24,6 +24,7 @@ pub struct ClusterRoles {
     policy: Arc<LivePolicy>,
     /// How many kinds have been seen once.
     seen: Arc<AtomicUsize>,
+    following: Following,
 }
 
 /// A kind that a policy is made of.
@@ -48,52 +49,52 @@ impl ClusterRoles {
 
     /// Follows them for as long as it is polled.
     pub fn follow(&self, client: Client) -> impl Future<Output = ()> + Send + use<> {
-        let this = self.clone();
+        let roles = self.follow_kind::<Role>(Api::all(client.clone()));
+        let bindings = self.follow_kind::<RoleBinding>(Api::all(client.clone()));
+        let cluster_roles = self.follow_kind::<ClusterRole>(Api::all(client.clone()));
+        let cluster_bindings = self.follow_kind::<ClusterRoleBinding>(Api::all(client));
         async move {
-            tokio::join!(
-                this.follow_kind::<Role>(Api::all(client.clone())),
-                this.follow_kind::<RoleBinding>(Api::all(client.clone())),
-                this.follow_kind::<ClusterRole>(Api::all(client.clone())),
-                this.follow_kind::<ClusterRoleBinding>(Api::all(client)),
-            );
+            tokio::join!(roles, bindings, cluster_roles, cluster_bindings);
         }
     }
 
-    async fn follow_kind<K: Part>(&self, api: Api<K>) {
+    fn follow_kind<K: Part>(&self, api: Api<K>) -> impl Future<Output = ()> + Send + use<K> {
+        let (policy, seen) = (self.policy.clone(), self.seen.clone());
         let mut known: HashSet<PolicyKey> = HashSet::new();
-        let mut found: Option<Vec<K>> = None;
+        let mut found: Vec<K> = Vec::new();
         let mut is_first = true;
-        let changes = watcher(api, watcher::Config::default()).default_backoff();
-        let mut changes = std::pin::pin!(changes);
-        while let Some(change) = changes.next().await {
-            match change {
-                Ok(watcher::Event::Init) => found = Some(Vec::new()),
-                Ok(watcher::Event::InitApply(object)) => found.get_or_insert_default().push(object),
-                Ok(watcher::Event::InitDone) => {
-                    let found = found.take().unwrap_or_default();
-                    let now: HashSet<PolicyKey> = found.iter().map(key).collect();
-                    let gone = known.drain().filter(|key| !now.contains(key)).map(PolicyChange::Remove);
-                    self.policy.apply(gone.chain(found.into_iter().map(set)));
-                    known = now;
-                    if std::mem::take(&mut is_first) {
-                        self.seen.fetch_add(1, Ordering::Relaxed);
-                    }
+        self.following.follow(api, "roles and bindings", move |event| match event {
+            Event::Init => found.clear(),
+            Event::InitApply(object) => found.push(object),
+            Event::InitDone => {
+                let now: HashSet<PolicyKey> = found.iter().map(key).collect();
+                let gone = known.drain().filter(|key| !now.contains(key)).map(PolicyChange::Remove);
+                policy.apply(gone.chain(found.drain(..).map(set)));
+                known = now;
+                if std::mem::take(&mut is_first) {
+                    seen.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(watcher::Event::Apply(object)) => {
-                    known.insert(key(&object));
-                    self.policy.apply([set(object)]);
-                }
-                Ok(watcher::Event::Delete(object)) => {
-                    let key = key(&object);
-                    known.remove(&key);
-                    self.policy.apply([PolicyChange::Remove(key)]);
-                }
-                Err(error) => tracing::warn!(
-                    %error,
-                    "the cluster's roles cannot be followed at present; the account that asks must be allowed to get, list and watch them"
-                ),
             }
-        }
+            Event::Apply(object) => {
+                known.insert(key(&object));
+                policy.apply([set(object)]);
+            }
+            Event::Delete(object) => {
+                let key = key(&object);
+                known.remove(&key);
+                policy.apply([PolicyChange::Remove(key)]);
+            }
+        })
+    }
+}
+
+impl RoleSource for ClusterRoles {
+    fn policy(&self) -> Arc<Policy> {
+        RoleSource::policy(&*self.policy)
+    }
+
+    fn is_followed(&self) -> bool {
+        self.following.is_up_to_date()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whose a token is, asked of the cluster by a `TokenReview`.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bailiwick_registry::User;
 use bailiwick_registry::kinds::TokenOwner;
@@ -7,13 +9,15 @@ use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenRe
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use super::question::ask;
+use super::question::ask_for_review;
 use crate::authentication::{Audiences, Token, TokenAuthenticator, TokenError};
+use crate::metrics::ReviewMetrics;
 
 /// Asks the cluster. It remembers nothing: [`TokenCache`](crate::TokenCache) does.
 pub struct TokenReviews {
     client: Client,
     audiences: Vec<String>,
+    metrics: Arc<ReviewMetrics>,
 }
 
 // === impl TokenReviews ===
@@ -21,7 +25,13 @@ pub struct TokenReviews {
 impl TokenReviews {
     /// Through this client. A token must be for one of the audiences; if there are none, for the cluster's own API.
     pub fn new(client: Client, audiences: Vec<String>) -> Self {
-        Self { client, audiences }
+        Self { client, audiences, metrics: Arc::default() }
+    }
+
+    /// The same, and what is asked is counted here.
+    #[must_use]
+    pub fn counted_by(self, metrics: Arc<ReviewMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     async fn review(&self, token: &Token, audiences: &[String]) -> Result<Option<TokenOwner>, TokenError> {
@@ -30,7 +40,7 @@ impl TokenReviews {
         let spec = TokenReviewSpec { token: token.expose().to_owned(), audiences: wanted };
         let review = TokenReview { spec, ..TokenReview::default() };
         let params = PostParams::default();
-        let answer = ask(|| reviews.create(&params, &review)).await;
+        let answer = ask_for_review(&self.metrics, || reviews.create(&params, &review)).await;
         let answer = answer.map_err(|error| TokenError(format!("a token could not be reviewed: {error}")))?;
         owner(answer.status.unwrap_or_default(), audiences)
     }
@@ -77,6 +87,7 @@ fn owner(status: TokenReviewStatus, wanted: &[String]) -> Result<Option<TokenOwn
         uid: user.uid.unwrap_or_default(),
         groups: user.groups.unwrap_or_default(),
         extra: user.extra.unwrap_or_default(),
+        ..User::default()
     };
     Ok(Some(TokenOwner { user, audiences }))
 }

@@ -153,7 +153,7 @@ fn resources(kind: &ServedKind) -> Vec<ApiResource> {
         namespaced,
         kind: names.kind.to_string(),
         verbs: verbs(kind),
-        short_names: owned(&names.short_names),
+        short_names: short_names(kind),
         categories: owned(&names.categories),
         storage_version_hash: storage_hash(kind),
         ..Default::default()
@@ -182,10 +182,15 @@ fn aggregated_resource(kind: &ServedKind) -> ApiResourceDiscovery {
         },
         singular_resource: names.singular.to_string(),
         verbs: verbs(kind),
-        short_names: owned(&names.short_names),
+        short_names: short_names(kind),
         categories: owned(&names.categories),
         subresources: below.collect(),
     }
+}
+
+/// An alias has none: kubectl warns whenever a short name is used that several groups have.
+fn short_names(kind: &ServedKind) -> Vec<String> {
+    if kind.is_alias() { Vec::new() } else { owned(&kind.kind().names().short_names) }
 }
 
 fn verbs(kind: &ServedKind) -> Vec<String> {
@@ -217,7 +222,7 @@ fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
         let foreign = foreign.filter(|version| **version != kind.version().group_version);
         Subresource { name: own.name(), kind: own.kind(), foreign, verbs }
     });
-    let mut all: Vec<_> = kind.kind().has_status().then_some(status).into_iter().chain(own).collect();
+    let mut all: Vec<_> = kind.has_status().then_some(status).into_iter().chain(own).collect();
     all.sort_by_key(|subresource| subresource.name);
     all
 }

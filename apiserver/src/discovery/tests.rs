@@ -35,7 +35,7 @@ fn kind(
         list_kind: format!("{plural}List").into(),
         plural: plural.into(),
         singular: plural.into(),
-        short_names: Vec::new(),
+        short_names: vec![plural[..1].into()],
         categories: Vec::new(),
     };
     let kind = Kind::new(names, Scope::Cluster, NameRule::DnsSubdomain, served(group, version)).unwrap();
@@ -98,6 +98,10 @@ async fn groups_and_versions_in_order() {
     assert_eq!((&list["resources"][0]["name"], &list["resources"][1]["name"]), (&json!("others"), &json!("things")));
     let hash = |path: &str| get(&discovery, path, "")["resources"][0]["storageVersionHash"].clone();
     assert_eq!(hash("/apis/a.dev/v1"), hash("/apis/z.dev/v1beta1"), "it is stored once");
+
+    let things = |path: &str| get(&discovery, path, "")["resources"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(things("/apis/z.dev/v1")["shortNames"], json!(["t"]));
+    assert_eq!(things("/apis/a.dev/v1").get("shortNames"), None, "kubectl would warn that it is not the only one");
 
     let aggregated = get(&discovery, "/apis", AGGREGATED);
     let told: Vec<_> =

@@ -160,3 +160,6 @@ fn domain_prefixed_path(key: &str) -> FieldErrors {
     }
     errors
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,7 +53,7 @@ struct Broken(&'static str);
 
 impl From<Who> for User {
     fn from(Who { name, uid, groups, extra }: Who) -> Self {
-        Self { name, uid, groups, extra }
+        Self { name, uid, groups, extra, ..Self::default() }
     }
 }
 
@@ -69,6 +69,9 @@ fn words<'q>(question: &'q Attributes<'q>) -> Vec<&'q str> {
 #[async_trait]
 impl Authorizer for Listed<'static> {
     async fn authorize(&self, question: &Attributes<'_>) -> Result<Decision, AuthorizationError> {
+        if let ("impersonate", AuthorizationTarget::Resource(resource)) = (question.verb, question.target) {
+            assert_eq!(resource.version, "v1", "{resource:?}");
+        }
         let words = words(question);
         let mut told = words.join(" ");
         if let Some(keys) = question.user.extra.get("authentication.kubernetes.io/associated-node-keys") {

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
+use tokio_util::sync::DropGuard;
 
 use super::activity::InFlight;
 use super::handler::FinishBy;
@@ -27,6 +28,8 @@ pin_project_lite::pin_project! {
         progress: Option<Arc<Progress>>,
         finish_by: Option<FinishBy>,
         is_begun: bool,
+        // Says good-bye on this connection. Clients that hear that first may take it for the answer.
+        goodbye: Option<DropGuard>,
         _in_flight: InFlight,
     }
 }
@@ -35,12 +38,19 @@ pin_project_lite::pin_project! {
 
 impl<B> Answer<B> {
     pub(super) fn new(body: Option<B>, in_flight: InFlight, progress: Option<Arc<Progress>>) -> Self {
-        Self { body, rest: Bytes::new(), progress, finish_by: None, is_begun: false, _in_flight: in_flight }
+        let rest = Bytes::new();
+        Self { body, rest, progress, finish_by: None, is_begun: false, goodbye: None, _in_flight: in_flight }
     }
 
     /// Until when the client must have taken it.
     pub(super) fn finish_by(mut self, finish_by: Option<FinishBy>) -> Self {
         self.finish_by = finish_by;
+        self
+    }
+
+    /// Says good-bye as soon as what there is of the answer is on its way.
+    pub(super) fn then(mut self, goodbye: Option<DropGuard>) -> Self {
+        self.goodbye = goodbye;
         self
     }
 }
@@ -63,11 +73,18 @@ impl<B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>> Body for 
         if *is_begun && this.finish_by.is_some_and(|by| Instant::now() > by.0) {
             return Poll::Ready(Some(Err(TooSlow.into())));
         }
+        if *is_begun {
+            drop(this.goodbye.take());
+        }
         // Looking at the clock costs more than a small answer, which is one piece.
         *is_begun = true;
         if this.rest.is_empty() {
             let Some(body) = this.body.as_pin_mut() else { return Poll::Ready(None) };
-            match ready!(body.poll_frame(cx)).transpose().map_err(Into::into)?.map(Frame::into_data) {
+            let frame = body.poll_frame(cx);
+            if frame.is_pending() {
+                drop(this.goodbye.take());
+            }
+            match ready!(frame).transpose().map_err(Into::into)?.map(Frame::into_data) {
                 None => return Poll::Ready(None),
                 Some(Ok(data)) => *this.rest = data,
                 Some(Err(frame)) => return Poll::Ready(Some(Ok(frame))),

@@ -186,14 +186,12 @@ impl<H: Handler> Connection<H> {
         request.extensions_mut().insert(Source { address: self.peer.address().ip(), is_front_proxy: false });
         let mut response = self.shared.handler.handle(request, &self.peer).await;
         let finish_by = response.extensions_mut().remove::<FinishBy>();
-        let mut response = response.map(|body| Answer::new(Some(body), in_flight, progress).finish_by(finish_by));
-        if response.extensions_mut().remove::<CloseConnection>().is_some() {
-            if version <= Version::HTTP_11 {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            self.closing.cancel();
+        let closes = response.extensions_mut().remove::<CloseConnection>().is_some();
+        if closes && version <= Version::HTTP_11 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        response
+        let goodbye = closes.then(|| self.closing.clone().drop_guard());
+        response.map(|body| Answer::new(Some(body), in_flight, progress).finish_by(finish_by).then(goodbye))
     }
 
     /// Drives a connection, and ends it when it is asked to or has nothing to do for too long.
@@ -207,6 +205,10 @@ impl<H: Handler> Connection<H> {
         let mut said_goodbye = false;
         poll_fn(|cx| {
             if !said_goodbye && closing.as_mut().poll(cx).is_ready() {
+                // What is answered goes first.
+                if let Poll::Ready(outcome) = connection.as_mut().poll(cx) {
+                    return Poll::Ready(outcome.map_err(ConnectionError::Broken));
+                }
                 said_goodbye = true;
                 self.activity.closing();
                 connection.as_mut().graceful_shutdown();

@@ -87,11 +87,11 @@ impl VerbLabel {
         Self::Other,
     ];
 
-    pub(super) fn of(method: &Method, headers: &HeaderMap, info: &RequestInfo, scope: ScopeLabel) -> Self {
-        if *info.verb() == Verb::Watch {
+    pub(super) fn of(request: &Request, headers: &HeaderMap, scope: ScopeLabel) -> Self {
+        if request.is_watch() {
             return Self::Watch;
         }
-        match *method {
+        match *request.method() {
             Method::GET | Method::HEAD => match scope {
                 ScopeLabel::None | ScopeLabel::Resource => Self::Get,
                 ScopeLabel::Cluster | ScopeLabel::Namespace => Self::List,

@@ -20,4 +20,7 @@ pub(super) fn expose(out: &mut Exposition, metrics: &QuotaMetrics) {
     let name = "bailiwick_quota_conflicts_total";
     out.family(name, Type::Counter, "Decisions that were made anew because another server was faster.");
     out.sample(name, &[], metrics.conflicts());
+    let name = "bailiwick_quota_restarts_total";
+    out.family(name, Type::Counter, "How often all projects were counted anew because something failed.");
+    out.sample(name, &[], metrics.restarts());
 }

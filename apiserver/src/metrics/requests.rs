@@ -140,7 +140,7 @@ impl RequestMetrics {
         let info = request.info();
         let scope = ScopeLabel::of(info);
         let target = if info.is_resource_request() { self.resource(info) } else { path_target(info.path()) };
-        let verb = VerbLabel::of(request.method(), headers, info, scope);
+        let verb = VerbLabel::of(request, headers, scope);
         Labels { target, verb, scope, dry_run: DryRunLabel::of(request) }
     }
 

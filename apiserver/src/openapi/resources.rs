@@ -84,7 +84,7 @@ fn subresources(kind: &ServedKind) -> Vec<Subresource<'_>> {
         read_kind: other.read_kind(),
         verbs: other.verbs().iter().copied().filter_map(verb).collect(),
     });
-    kind.kind().has_status().then_some(status).into_iter().chain(others).collect()
+    kind.has_status().then_some(status).into_iter().chain(others).collect()
 }
 
 /// What is removed has a path of its own, below the subresource, of which these documents do not tell.

@@ -40,12 +40,14 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 const INITIAL_STEP: usize = 256;
 /// How long before its end a watch tells how far it has come, so that the next one can begin there.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// How long a watch lasts at most, whatever its client wants, unless others may last longer.
+const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// What all watches have in common.
 pub(crate) struct Watches {
     /// Ends them all, cleanly.
     pub(crate) shutdown: CancellationToken,
-    /// How long they last at least, unless the client says otherwise; at most twice as long.
+    /// How long they last at least, unless the client says otherwise; at most twice as long, or as the client says.
     pub(crate) min_duration: Duration,
     /// How often they tell how far they have come.
     pub(crate) bookmark_every: Duration,
@@ -154,7 +156,7 @@ impl Call<'_> {
 impl Watches {
     fn stream(&self, watch: Followed, encoder: Encoder, options: &WatchOptions, end_marker: bool) -> Stream {
         let now = Instant::now();
-        let deadline = now + options.timeout.unwrap_or_else(|| self.duration());
+        let deadline = now + options.timeout.map_or_else(|| self.duration(), |wanted| wanted.min(self.longest()));
         let mut stream = Stream {
             watch,
             encoder,
@@ -166,6 +168,12 @@ impl Watches {
         };
         stream.set_timer(now);
         stream
+    }
+
+    /// How long a watch may last that a client wants to last long. What it sees was allowed when it began, and nobody asks
+    /// again until it has ended.
+    fn longest(&self) -> Duration {
+        LONGEST.max(2 * self.min_duration)
     }
 
     /// Between once and twice the least, so that watches that began together do not end together.

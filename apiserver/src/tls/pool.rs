@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tokio_rustls::rustls::DistinguishedName;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, TrustAnchor, UnixTime};
-use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+use webpki::{EndEntityCert, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
 use x509_parser::certificate::{Validity, X509Certificate};
 use x509_parser::der_parser::asn1_rs::{FromDer, Oid, oid};
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
@@ -35,7 +35,8 @@ pub struct ClientCertificate {
     pub uid: Option<String>,
     /// The SHA-256 of the certificate, which tells it from every other.
     pub fingerprint: [u8; 32],
-    /// When it becomes invalid, in seconds since 1970: what was concluded from it holds no longer than that.
+    /// When it, or one of those that vouch for it, becomes invalid, in seconds since 1970: what was concluded from it holds no
+    /// longer than that.
     pub not_after: i64,
 }
 
@@ -67,6 +68,9 @@ pub enum CertificateError {
     /// No authority of the pool vouches for it, or not now, or not for clients.
     #[error("the certificate cannot be verified: {0}")]
     Untrusted(webpki::Error),
+    /// The certificate of one that vouches for it cannot be read.
+    #[error("the certificate of an authority between it and the pool cannot be read")]
+    UnreadableAuthority,
     /// Its subject cannot be read.
     #[error("the certificate's subject cannot be read")]
     UnreadableSubject,
@@ -105,25 +109,37 @@ impl CaPool {
         let anchors: Vec<_> = self
             .authorities
             .iter()
-            .filter(|authority| (authority.not_before..=authority.not_after).contains(&seconds))
+            .filter(|authority| authority.is_valid(seconds))
             .map(|authority| authority.anchor.clone())
             .collect();
-        EndEntityCert::try_from(certificate)
-            .and_then(|certificate| {
-                certificate
-                    .verify_for_usage(
-                        provider().signature_verification_algorithms.all,
-                        &anchors,
-                        intermediates,
-                        now,
-                        KeyUsage::client_auth(),
-                        None,
-                        None,
-                    )
-                    .map(|_path| ())
-            })
-            .map_err(CertificateError::Untrusted)?;
-        ClientCertificate::read(certificate)
+        let leaf = EndEntityCert::try_from(certificate).map_err(CertificateError::Untrusted)?;
+        let path = leaf.verify_for_usage(
+            provider().signature_verification_algorithms.all,
+            &anchors,
+            intermediates,
+            now,
+            KeyUsage::client_auth(),
+            None,
+            None,
+        );
+        let path = path.map_err(CertificateError::Untrusted)?;
+        let until = self.vouch_until(&path, seconds)?;
+        let found = ClientCertificate::read(certificate)?;
+        Ok(ClientCertificate { not_after: found.not_after.min(until), ..found })
+    }
+
+    /// When the first of those becomes invalid who vouch for a certificate.
+    fn vouch_until(&self, path: &VerifiedPath<'_>, now: i64) -> Result<i64, CertificateError> {
+        // One authority may be there under several certificates, of which the longest counts.
+        let is_anchor = |authority: &&Authority| authority.anchor == *path.anchor() && authority.is_valid(now);
+        let authority = self.authorities.iter().filter(is_anchor).map(|authority| authority.not_after).max();
+        let mut until = authority.unwrap_or(now);
+        for intermediate in path.intermediate_certificates() {
+            let der = intermediate.der();
+            let parsed = parse(&der).map_err(|_| CertificateError::UnreadableAuthority)?;
+            until = until.min(parsed.validity().not_after.timestamp());
+        }
+        Ok(until)
     }
 
     /// Whether an authority is in both pools: the same key, under whatever certificate.
@@ -179,6 +195,10 @@ impl Authority {
         }
         let Validity { not_before, not_after } = parsed.validity();
         Ok(Self { anchor, not_before: not_before.timestamp(), not_after: not_after.timestamp() })
+    }
+
+    fn is_valid(&self, seconds: i64) -> bool {
+        (self.not_before..=self.not_after).contains(&seconds)
     }
 }
 

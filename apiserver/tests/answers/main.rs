@@ -4,6 +4,8 @@
 mod authorization;
 mod chain;
 mod clock;
+mod deadlines;
+mod fields;
 mod host;
 mod host_kinds;
 mod lists;

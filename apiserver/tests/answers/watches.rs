@@ -6,6 +6,7 @@ use bailiwick_apiserver::ServerOptions;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::site::{CLAIMS, Site};
 
@@ -117,4 +118,22 @@ async fn shutting_down_ends_watches_cleanly() {
     site.shutdown.cancel();
     let rest = tokio::time::timeout(Duration::from_secs(5), body.collect()).await.unwrap().unwrap();
     assert_eq!(rest.to_bytes().len(), 0);
+}
+
+/// S-19: however long a client wants to watch, it has to ask again some time.
+#[tokio::test]
+async fn no_watch_lasts_for_ever() {
+    let site = Site::open().await;
+    for seconds in ["2000000000", "9223372036854775807"] {
+        let target = format!("{CLAIMS}?watch=1&timeoutSeconds={seconds}");
+        let response = site.send(Request::get(target).body(Full::default()).unwrap()).await;
+        assert_eq!(response.status(), 200, "{seconds}");
+        let began = Instant::now();
+        tokio::time::pause();
+        let hours = Duration::from_secs(3 * 3_600);
+        tokio::time::timeout(hours, response.into_body().collect()).await.expect("an end").unwrap();
+        tokio::time::resume();
+        let lasted = began.elapsed().as_secs();
+        assert!((3_599..=3_601).contains(&lasted), "{seconds}: {lasted} s");
+    }
 }

@@ -46,7 +46,7 @@ fn files_are_read_as_in_kubernetes() {
     let mut problems = Vec::new();
     let mut used = [false; STRICTER.len()];
     for Case { text, decoding, error } in &recorded.cases {
-        let found = AuthenticationConfiguration::from_yaml(text.as_bytes());
+        let found = AuthenticationConfiguration::from_yaml(text.as_bytes(), &[]);
         let said = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let is_right = match &found {
             Ok(_) => decoding.is_empty() && error.is_empty(),
@@ -70,13 +70,39 @@ fn files_are_read_as_in_kubernetes() {
 fn anonymous_requests_are_where_the_file_says() {
     let read = |text: &str| {
         let head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n";
-        AuthenticationConfiguration::from_yaml(format!("{head}{text}").as_bytes()).unwrap().anonymous()
+        AuthenticationConfiguration::from_yaml(format!("{head}{text}").as_bytes(), &[]).unwrap().anonymous()
     };
     assert_eq!(read(""), None);
     assert_eq!(read("anonymous: {enabled: false}"), Some(Anonymous::Off));
     assert_eq!(read("anonymous: {enabled: true}"), Some(Anonymous::Everywhere));
     let paths = Anonymous::Paths(vec!["/livez".to_owned()]);
     assert_eq!(read("anonymous: {enabled: true, conditions: [{path: /livez}]}"), Some(paths));
+}
+
+/// The issuer of tokens of service accounts is nobody else: its tokens would be taken by the rules of another.
+#[test]
+fn own_issuers_are_not_named() {
+    let text = |url: &str| {
+        format!(
+            "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n\
+             - issuer: {{url: {url:?}, audiences: [a]}}\n  claimMappings: {{username: {{claim: sub, prefix: ''}}}}\n"
+        )
+    };
+    let own = ["https://two", "https://one"].map(str::to_owned);
+    let read = |url: &str| AuthenticationConfiguration::from_yaml(text(url).as_bytes(), &own).map(drop);
+    assert!(read("https://three").is_ok());
+    let refusal = read("https://one").unwrap_err().to_string();
+    let expected = "jwt[0].issuer.url: Invalid value: \"https://one\": URL must not overlap with disallowed issuers: \
+                    [https://one https://two]";
+    assert!(refusal.contains(expected), "{refusal}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("authentication.yaml");
+    let file = AuthenticationFile::new(&path, own.to_vec());
+    let tokens = JwtAuthenticator::new(JwtOptions::default(), Arc::new(SystemClock));
+    std::fs::write(&path, text("https://two")).unwrap();
+    let refusal = file.load(&tokens).map(drop).unwrap_err().to_string();
+    assert!(refusal.contains("must not overlap"), "{refusal}");
 }
 
 /// Issuers come and go with the file; a file that cannot be used changes nothing.
@@ -101,7 +127,7 @@ async fn the_file_is_followed() {
     };
     write(json!([]));
     let tokens = Arc::new(JwtAuthenticator::new(JwtOptions::default(), Arc::new(SystemClock)));
-    let file = AuthenticationFile::new(&path);
+    let file = AuthenticationFile::new(&path, vec!["https://ours".to_owned()]);
     assert_eq!(file.load(&tokens).unwrap(), None);
     let pki = Pki::new(&Authority::new("clients").unwrap().certificate(), None);
     let authentication = Authentication::new(AuthenticationParts {

@@ -148,7 +148,12 @@ impl SigningKey {
         Token::new(jsonwebtoken::encode(&header, claims, &self.key).unwrap())
     }
 
-    fn jwk(&self) -> Value {
+    pub(crate) fn key(&self) -> &EncodingKey {
+        &self.key
+    }
+
+    /// How others verify what it signs.
+    pub(crate) fn jwk(&self) -> Value {
         let mut jwk = Jwk::from_encoding_key(&self.key, Algorithm::ES256).unwrap();
         jwk.common.key_id = Some(self.id.clone());
         serde_json::to_value(jwk).unwrap()

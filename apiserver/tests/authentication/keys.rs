@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bailiwick_apiserver::{
-    Algorithms, JwtAuthenticator, JwtOptions, Token, TokenAuthenticator, TokenCacheOptions, TokenError,
+    Algorithms, JwtAuthenticator, JwtOptions, Token, TokenAuthenticator, TokenCache, TokenCacheOptions, TokenError,
 };
 use bailiwick_registry::SystemClock;
 use bailiwick_test_host::pki::Authority;
 use serde_json::json;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::issuer::{Issuer, Manner, SigningKey, now};
 
@@ -53,6 +54,36 @@ async fn the_first_token_waits_for_the_keys() {
     assert_eq!(believer.waiting(), [issuer.url.as_str()]);
     assert_eq!(name(&believer, &issuer.token(&key, "jane")).await, Ok(Some("jane".to_owned())));
     assert!(believer.waiting().is_empty());
+}
+
+/// S-20: whoever shows tokens of invented keys while an issuer does not answer keeps nobody out whose key is known.
+#[tokio::test]
+async fn invented_keys_keep_nobody_out() {
+    let (key, invented) = (SigningKey::new("a"), SigningKey::new("invented"));
+    let issuer = Issuer::start(&[&key]).await;
+    let believer = Arc::new(believing(&[&issuer], JwtOptions { fetch_timeout: PATIENCE, ..RARELY }));
+    assert!(name(&believer, &issuer.token(&key, "first")).await.is_ok());
+    issuer.behave(Manner::Silent);
+    tokio::time::sleep(2 * RARELY.unknown_key_every).await;
+    let options = TokenCacheOptions { max_lookups: 5, ..TokenCacheOptions::default() };
+    let cache = Arc::new(TokenCache::new(believer, options));
+    let waiting: Vec<_> = (0..5)
+        .map(|number| {
+            let (cache, token) = (cache.clone(), issuer.token(&invented, &format!("mallory-{number}")));
+            AbortOnDropHandle::new(tokio::spawn(async move { cache.authenticate(&token).await }))
+        })
+        .collect();
+    let mut more = 0;
+    eventually("all places are taken", async || {
+        more += 1;
+        let token = issuer.token(&invented, &format!("more-{more}"));
+        let outcome = tokio::time::timeout(Duration::from_millis(10), cache.authenticate(&token)).await;
+        outcome.is_ok_and(|outcome| outcome.is_err_and(|error| error.0.contains("too many tokens")))
+    })
+    .await;
+    let user = cache.authenticate(&issuer.token(&key, "jane")).await.unwrap().unwrap();
+    assert_eq!(user.name, "jane");
+    assert!(waiting.iter().filter(|waiting| waiting.is_finished()).count() <= 1, "the others still wait");
 }
 
 /// a new key is accepted within 10 s, a withdrawn one refused within 60 s.

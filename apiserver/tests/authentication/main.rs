@@ -10,6 +10,7 @@ mod memory;
 mod records;
 mod rotation;
 mod running;
+mod service_accounts;
 mod site;
 mod spoofing;
 mod tokens;

@@ -201,6 +201,7 @@ fn configuration(number: usize) -> JwtConfiguration {
 
 impl Case {
     fn user(&self) -> User {
-        User { name: self.name.clone(), uid: self.uid.clone(), groups: self.groups.clone(), extra: self.extra.clone() }
+        let (name, uid) = (self.name.clone(), self.uid.clone());
+        User { name, uid, groups: self.groups.clone(), extra: self.extra.clone(), ..User::default() }
     }
 }

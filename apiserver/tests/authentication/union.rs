@@ -310,6 +310,7 @@ impl Case {
                 uid: self.uid.clone(),
                 groups: self.groups.iter().filter(|group| !group.starts_with("org:")).cloned().collect(),
                 extra: self.extra.clone(),
+                ..User::default()
             })),
         }
     }

@@ -30,7 +30,11 @@ fn refused() -> Behaviour {
 }
 
 async fn ask(reviews: &AccessReviews, path: &str) -> Result<Decision, String> {
-    let user = User { name: "ann".to_owned(), ..User::default() };
+    ask_as(reviews, "ann", path).await
+}
+
+async fn ask_as(reviews: &AccessReviews, user: &str, path: &str) -> Result<Decision, String> {
+    let user = User { name: user.to_owned(), ..User::default() };
     let question = Attributes { user: &user, verb: "get", target: AuthorizationTarget::Path(path) };
     reviews.authorize(&question).await.map_err(|error| error.0)
 }
@@ -62,9 +66,34 @@ async fn what_goes_wrong_is_never_permission() {
         assert!(outcome.is_err(), "{outcome:?}");
         assert_eq!(cluster.asked(), attempts, "{outcome:?}");
         assert!(began.elapsed() < Duration::from_secs(longest), "{outcome:?} after {:?}", began.elapsed());
+        // Half a second, and each pause half as long again as the one before, or a little more.
+        let pauses = if attempts > 1 { Duration::from_millis(4_062) } else { Duration::ZERO };
+        assert!(began.elapsed() >= pauses, "{outcome:?} after {:?}", began.elapsed());
     }
     let (_, reviews) = usual(Behaviour::Status(json!({"allowed": false, "denied": false})));
     assert!(matches!(ask(&reviews, "/x").await, Ok(Decision::NoOpinion(_))));
+}
+
+/// S-10: whoever the cluster points to is not asked, and learns nothing.
+#[tokio::test(start_paused = true)]
+async fn a_redirect_is_not_followed() {
+    for code in [301, 302, 303, 307, 308] {
+        let (cluster, reviews) = usual(Behaviour::Redirect(code, json!({"allowed": true})));
+        let outcome = ask(&reviews, "/x").await;
+        assert!(outcome.is_err(), "{code}: {outcome:?}");
+        assert_eq!(cluster.asked(), 1, "{code}");
+    }
+}
+
+/// Who asks for what is what the cluster is asked; and what went wrong is told to who looks for it.
+#[tokio::test(start_paused = true)]
+async fn the_cluster_is_asked_what_is_to_be_known() {
+    let (cluster, reviews) = usual(allowed());
+    assert!(is_allowed(&ask(&reviews, "/x").await));
+    assert_eq!(cluster.question(), json!({"user": "ann", "nonResourceAttributes": {"path": "/x", "verb": "get"}}));
+    cluster.behave(Behaviour::Reset);
+    let why = ask(&reviews, "/y").await.unwrap_err();
+    assert!(why.contains("connection reset"), "{why}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,12 +139,47 @@ async fn those_who_ask_the_same_together_ask_once() {
 async fn questions_are_bounded_in_number() {
     let options = AccessReviewOptions { max_questions: 20, ..AccessReviewOptions::default() };
     let (cluster, reviews) = reviews(Behaviour::Silence, options);
-    let paths: Vec<String> = (0..1_000).map(|number| format!("/{number}")).collect();
-    let outcomes = join_all(paths.iter().map(|path| ask(&reviews, path))).await;
+    let users: Vec<String> = (0..1_000).map(|number| format!("user-{number}")).collect();
+    let outcomes = join_all(users.iter().map(|user| ask_as(&reviews, user, "/x"))).await;
     assert!(outcomes.iter().all(Result::is_err));
     assert_eq!((cluster.asked(), cluster.most_under_way()), (20, 20));
     cluster.behave(allowed());
     assert!(is_allowed(&ask(&reviews, "/0").await), "there is room again");
+}
+
+/// S-20: a user with questions without end has three quarters of those that may be under way, and others have the rest.
+#[tokio::test(start_paused = true)]
+async fn one_user_does_not_keep_others_from_asking() {
+    let options = AccessReviewOptions { max_questions: 20, ..AccessReviewOptions::default() };
+    let (cluster, reviews) = reviews(Behaviour::Silence, options);
+    let asking: Vec<_> = (0..1_000)
+        .map(|number| {
+            let reviews = reviews.clone();
+            tokio::spawn(async move { ask_as(&reviews, "mallory", &format!("/{number}")).await })
+        })
+        .collect();
+    while cluster.asked() < 15 {
+        tokio::task::yield_now().await;
+    }
+    cluster.behave(allowed());
+    let began = Instant::now();
+    assert!(is_allowed(&ask(&reviews, "/x").await), "others are answered");
+    assert_eq!(began.elapsed(), Duration::ZERO, "at once");
+    assert_eq!(cluster.asked(), 16);
+    cluster.behave(Behaviour::Silence);
+    let outcomes = join_all(asking).await;
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap().is_err()));
+    assert_eq!((cluster.asked(), cluster.most_under_way()), (16, 16));
+}
+
+/// A question waits a moment for others to be answered, before it is given up.
+#[tokio::test(start_paused = true)]
+async fn a_question_waits_for_a_seat() {
+    let options = AccessReviewOptions { max_questions: 1, ..AccessReviewOptions::default() };
+    let (cluster, reviews) = reviews(Behaviour::Slow(Duration::from_millis(400), json!({"allowed": true})), options);
+    let outcomes = join_all(["/a", "/b", "/c"].map(|path| ask(&reviews, path))).await;
+    let allowed = outcomes.iter().filter(|outcome| is_allowed(outcome)).count();
+    assert_eq!((allowed, cluster.asked()), (2, 2), "{outcomes:?}");
 }
 
 #[tokio::test(start_paused = true)]

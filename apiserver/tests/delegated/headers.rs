@@ -22,6 +22,7 @@ async fn questions_carry_nothing_of_whom_they_are_about() {
             uid: nasty.clone(),
             groups: vec![nasty.clone(), name.to_owned()],
             extra: BTreeMap::from([(name.to_owned(), vec![nasty.clone()])]),
+            ..User::default()
         };
         let question = Attributes { user: &user, verb: &nasty, target: AuthorizationTarget::Path(&nasty) };
         assert!(reviews.authorize(&question).await.is_ok());

@@ -6,4 +6,6 @@
 mod access;
 mod cluster;
 mod headers;
+mod projects;
+mod quotas;
 mod tokens;

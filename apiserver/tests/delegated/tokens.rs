@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick_apiserver::{Token, TokenCache, TokenCacheOptions, TokenReviews};
+use bailiwick_apiserver::{Audiences, Token, TokenAuthenticator, TokenCache, TokenCacheOptions, TokenReviews};
 use serde_json::json;
 use tokio::time::advance;
 
@@ -37,6 +37,40 @@ async fn the_cluster_says_whose_a_token_is_and_is_asked_once() {
         assert_eq!(cache.authenticate(&Token::new("t")).await, Ok(None));
     }
     assert_eq!(cluster.asked(), 2, "a refusal is remembered too");
+}
+
+/// The token is what the cluster is asked about, and for whom it is to be.
+#[tokio::test]
+async fn the_cluster_is_told_for_whom_a_token_is_to_be() {
+    let known = |audience: &str| {
+        Behaviour::Status(json!({"authenticated": true, "user": {"username": "ann"}, "audiences": [audience]}))
+    };
+    let cluster = Cluster::new(known("https://cluster"));
+    let anywhere = TokenReviews::new(cluster.client(), Vec::new());
+    assert!(anywhere.authenticate(&Token::new("t")).await.unwrap().is_some());
+    assert_eq!(cluster.question(), json!({"token": "t"}));
+
+    let (own, wanted) = (["api".to_owned()], ["vault".to_owned()]);
+    let reviews = TokenReviews::new(cluster.client(), own.to_vec());
+    assert_eq!(reviews.authenticate(&Token::new("t")).await, Ok(None));
+    assert_eq!(cluster.question(), json!({"token": "t", "audiences": ["api"]}));
+    cluster.behave(known("vault"));
+    let audiences = Audiences { wanted: &wanted, own: &own };
+    let owner = reviews.authenticate_for(&Token::new("t"), &audiences).await.unwrap().unwrap();
+    assert_eq!((owner.user.name.as_str(), owner.audiences), ("ann", wanted.to_vec()));
+    assert_eq!(cluster.question(), json!({"token": "t", "audiences": ["vault"]}));
+}
+
+/// S-10: whoever the cluster points to is not shown a token, nor believed.
+#[tokio::test(start_paused = true)]
+async fn a_redirect_is_not_followed() {
+    for code in [301, 302, 303, 307, 308] {
+        let (cluster, cache) =
+            cache(Behaviour::Redirect(code, json!({"authenticated": true, "user": {"username": "mallory"}})));
+        let outcome = cache.authenticate(&Token::new("t")).await;
+        assert!(outcome.is_err(), "{code}: {outcome:?}");
+        assert_eq!(cluster.asked(), 1, "{code}");
+    }
 }
 
 /// whatever goes wrong makes nobody known, and is not remembered.

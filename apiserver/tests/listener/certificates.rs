@@ -128,6 +128,27 @@ fn an_authority_that_expired_vouches_for_nobody() {
     made.verify(|_| {}, NOW - DAY * 3 / 4).unwrap();
 }
 
+/// what a certificate says holds as long as all who vouch for it, also on connections that last longer.
+#[test]
+fn a_certificate_counts_no_longer_than_its_authorities() {
+    let long = |params: &mut CertificateParams| params.not_after = time(NOW + 9 * DAY);
+    let until = |found: bailiwick_apiserver::ClientCertificate| found.not_after as u64;
+    assert_eq!(until(Made::new(long).verify(|_| {}, NOW).unwrap()), NOW + DAY, "its own end");
+    assert_eq!(until(Made::new(|_| {}).verify(long, NOW).unwrap()), NOW + DAY, "its authority's");
+
+    let root = Made::new(long);
+    let mut params = authority_params();
+    params.distinguished_name.push(DnType::CommonName, "between");
+    params.not_after = time(NOW + 2 * DAY);
+    let between = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root.issuer).unwrap();
+    let mut params = leaf_params();
+    long(&mut params);
+    let leaf = params.signed_by(&KeyPair::generate().unwrap(), &between).unwrap();
+    let pool = CaPool::from_pem(root.issuer.pem().as_bytes()).unwrap();
+    let found = pool.verify(&[leaf.der().clone(), between.der().clone()], now()).unwrap();
+    assert_eq!(until(found), NOW + 2 * DAY, "that of one in between");
+}
+
 #[test]
 fn what_is_no_authority_makes_no_pool() {
     let leaf = Authority::new("clients").unwrap().client("jane", &[]).unwrap();
@@ -144,9 +165,7 @@ struct Made {
 
 impl Made {
     fn new(change: impl FnOnce(&mut CertificateParams)) -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        (params.not_before, params.not_after) = (time(NOW - DAY), time(NOW + DAY));
+        let mut params = authority_params();
         change(&mut params);
         Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
@@ -156,16 +175,29 @@ impl Made {
         change: impl FnOnce(&mut CertificateParams),
         at: u64,
     ) -> Result<bailiwick_apiserver::ClientCertificate, CertificateError> {
-        let mut params = CertificateParams::default();
-        params.distinguished_name = rcgen::DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, "jane");
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        (params.not_before, params.not_after) = (time(NOW - DAY), time(NOW + DAY));
+        let mut params = leaf_params();
         change(&mut params);
         let certificate = params.signed_by(&KeyPair::generate().unwrap(), &self.issuer).unwrap();
         let pool = CaPool::from_pem(self.issuer.pem().as_bytes()).unwrap();
         pool.verify(&[certificate.der().clone()], UnixTime::since_unix_epoch(Duration::from_secs(at)))
     }
+}
+
+fn authority_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    (params.not_before, params.not_after) = (time(NOW - DAY), time(NOW + DAY));
+    params
+}
+
+/// The certificate of a client.
+fn leaf_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "jane");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    (params.not_before, params.not_after) = (time(NOW - DAY), time(NOW + DAY));
+    params
 }
 
 fn time(seconds: u64) -> time::OffsetDateTime {

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::client::{Dial, until_closed};
 use crate::server::{PATIENCE, Server, impatient, patient};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
@@ -71,6 +72,28 @@ async fn pings_whose_answers_are_not_read_end_the_connection() {
     let flooding = async { while stream.write_all(&pings).await.is_ok() {} };
     tokio::time::timeout(PATIENCE, flooding).await.expect("an end to it");
     crate::server::eventually("no request is left", || server.counters.requests.load(Ordering::SeqCst) == 0).await;
+}
+
+/// Clients that hear good-bye first may take it for the answer: curl does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_answer_comes_before_good_bye() {
+    let server = Server::start(patient()).await;
+    for _ in 0..50 {
+        let mut stream = server.dial(&Dial::http2()).await.unwrap();
+        let mut opening = opening();
+        opening.extend(frame(HEADERS, END_STREAM | END_HEADERS, 1, b"\x82\x87\x44\x06/close\x41\x01a"));
+        stream.write_all(&opening).await.unwrap();
+        let mut kinds = Vec::new();
+        while kinds.last() != Some(&GOAWAY) {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).await.unwrap();
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            stream.read_exact(&mut vec![0; length as usize]).await.unwrap();
+            kinds.push(head[3]);
+        }
+        kinds.retain(|kind| [HEADERS, DATA, GOAWAY].contains(kind));
+        assert_eq!(kinds[..2], [HEADERS, DATA], "{kinds:?}");
+    }
 }
 
 /// Sends all of it, as far as the server takes it, and returns the reason of its GOAWAY.

@@ -15,12 +15,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bailiwick_machinery::{format_rfc3339, parse_rfc3339};
 use bailiwick_registry::Clock;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
+use super::clearing::Clearing;
 use super::{AuditLogError, AuditLogOptions, LogTarget};
 
-const COMPRESSED: &str = ".gz";
+pub(super) const COMPRESSED: &str = ".gz";
 
 /// Where lines go.
 pub(super) enum Output {
@@ -37,6 +36,8 @@ pub(super) struct Rotating {
     bytes: u64,
     /// The last line may be there in part only.
     is_torn: bool,
+    /// Looks after those that were put aside.
+    clearing: Clearing,
 }
 
 // === impl Output ===
@@ -49,9 +50,9 @@ impl Output {
         };
         let opened = make_folder(&path).and_then(|()| open(&path));
         let (file, bytes) = opened.map_err(|source| AuditLogError::Open { path: path.clone(), source })?;
-        let mut rotating = Rotating { path, options, clock, file, bytes, is_torn: false };
-        rotating.clear_up();
-        Ok(Self::File(rotating))
+        let clearing = Clearing::start(path.clone(), options.clone(), clock.clone()).map_err(AuditLogError::Thread)?;
+        clearing.wake();
+        Ok(Self::File(Rotating { path, options, clock, file, bytes, is_torn: false, clearing }))
     }
 
     /// Writes lines. All of them are written, or it is an error.
@@ -123,29 +124,8 @@ impl Rotating {
         fs::rename(&self.path, &aside)?;
         (self.file, self.bytes) = open(&self.path)?;
         self.is_torn = false;
-        self.clear_up();
+        self.clearing.wake();
         Ok(())
-    }
-
-    /// Compresses and removes old files. The log goes on whether it succeeds or not.
-    fn clear_up(&mut self) {
-        let mut backups = backups(&self.path);
-        backups.sort_by(|(one, _), (other, _)| other.cmp(one));
-        let youngest = self.options.max_age.and_then(|age| self.clock.now().checked_sub(age));
-        for (number, (time, path)) in backups.into_iter().enumerate() {
-            let is_surplus = self.options.max_backups.is_some_and(|most| number >= most);
-            let is_old = youngest.is_some_and(|youngest| time < youngest);
-            let done = if is_surplus || is_old {
-                fs::remove_file(&path)
-            } else if self.options.compress && !path.to_string_lossy().ends_with(COMPRESSED) {
-                compress(&path)
-            } else {
-                Ok(())
-            };
-            if let Err(error) = done {
-                tracing::warn!(%error, path = %path.display(), "an old audit log could not be cleared up");
-            }
-        }
     }
 }
 
@@ -179,7 +159,7 @@ fn backup_path(path: &Path, time: SystemTime) -> PathBuf {
 }
 
 /// The files that were put aside, and when.
-fn backups(path: &Path) -> Vec<(SystemTime, PathBuf)> {
+pub(super) fn backups(path: &Path) -> Vec<(SystemTime, PathBuf)> {
     let (start, end) = parts(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let files = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
@@ -201,19 +181,8 @@ fn time_of(text: &str) -> Option<SystemTime> {
     Some(UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).ok()?) + Duration::from_millis(millis))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// Compresses a file beside itself, under another name until it is whole.
-fn compress(path: &Path) -> io::Result<()> {
-    let unfinished = with_suffix(path, ".gz.tmp");
-    let target = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-    let mut encoder = GzEncoder::new(target, Compression::default());
-    io::copy(&mut File::open(path)?, &mut encoder)?;
-    encoder.finish()?.sync_all()?;
-    fs::rename(&unfinished, with_suffix(path, COMPRESSED))?;
-    fs::remove_file(path)
 }

@@ -56,6 +56,19 @@ fn files(folder: &TempDir) -> BTreeMap<String, String> {
     fs::read_dir(folder.path()).unwrap().map(|file| read(file.unwrap())).collect()
 }
 
+fn names(folder: &TempDir) -> Vec<String> {
+    fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+async fn wait_until(is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("it is so before long");
+}
+
 #[tokio::test]
 async fn full_files_are_put_aside_and_nothing_is_lost() {
     for compress in [false, true] {
@@ -64,6 +77,8 @@ async fn full_files_are_put_aside_and_nothing_is_lost() {
         let rotating = AuditLogOptions { max_bytes: Some(100), compress, ..options(&folder.path().join("audit.log")) };
         let (log, _) = open(rotating);
         write(&log, 42).await;
+        let is_done = |name: &String| name == "audit.log" || name.ends_with(if compress { ".gz" } else { ".log" });
+        wait_until(|| names(&folder).iter().all(is_done)).await;
         drop(log);
         let files = files(&folder);
         assert_eq!(files.len(), 9, "{files:?}");
@@ -80,6 +95,30 @@ async fn full_files_are_put_aside_and_nothing_is_lost() {
             "{files:?}"
         );
     }
+}
+
+/// Nobody waits for old files: neither the start of a server nor its requests.
+#[tokio::test]
+async fn compressing_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let rotating =
+        AuditLogOptions { max_bytes: Some(100), compress: true, ..options(&folder.path().join("audit.log")) };
+    // What is read from it comes when someone writes to it: compressing it takes as long as we like.
+    let endless = folder.path().join("audit-2022-01-01T00-00-00.000.log");
+    assert!(std::process::Command::new("mkfifo").arg(&endless).status().unwrap().success());
+    let (opened_tx, opened_rx) = oneshot::channel();
+    std::thread::spawn(move || opened_tx.send(open(rotating).0).map_err(drop));
+    let long = Duration::from_secs(30);
+    let log = tokio::time::timeout(long, opened_rx).await.expect("a log is opened at once").unwrap();
+    let began = folder.path().join("audit-2022-01-01T00-00-00.000.log.gz.tmp");
+    wait_until(|| began.exists()).await;
+    tokio::time::timeout(long, write(&log, 42)).await.expect("entries are written");
+    assert_eq!(names(&folder).len(), 9 + 2, "files are put aside: {:?}", names(&folder));
+    fs::write(&endless, "old").unwrap();
+    wait_until(|| names(&folder).iter().all(|name| name == "audit.log" || name.ends_with(".gz"))).await;
+    drop(log);
+    let files = files(&folder);
+    assert_eq!((files.len(), files["audit-2022-01-01T00-00-00.000.log.gz"].as_str()), (10, "old"));
 }
 
 #[tokio::test]

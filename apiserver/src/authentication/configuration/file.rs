@@ -13,6 +13,7 @@ use crate::tls::{FileError, WatchedFile};
 /// A file with an [`AuthenticationConfiguration`].
 pub struct AuthenticationFile {
     file: Mutex<WatchedFile>,
+    disallowed_issuers: Vec<String>,
 }
 
 /// Why a file cannot be used.
@@ -37,16 +38,16 @@ pub enum AuthenticationFileError {
 // === impl AuthenticationFile ===
 
 impl AuthenticationFile {
-    /// The file at `path`, which is not read yet.
-    pub fn new(path: &Path) -> Self {
-        Self { file: Mutex::new(WatchedFile::new(path)) }
+    /// The file at `path`, which is not read yet, and must not name these issuers.
+    pub fn new(path: &Path, disallowed_issuers: Vec<String>) -> Self {
+        Self { file: Mutex::new(WatchedFile::new(path)), disallowed_issuers }
     }
 
     /// Reads it, has its issuers known to `tokens`, and says where requests need no credentials, if it says so.
     pub fn load(&self, tokens: &JwtAuthenticator) -> Result<Option<Anonymous>, AuthenticationFileError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let text = file.read()?;
-        let configuration = AuthenticationConfiguration::from_yaml(&text)?;
+        let configuration = AuthenticationConfiguration::from_yaml(&text, &self.disallowed_issuers)?;
         tokens.set_issuers(&configuration.jwt, &Algorithms::all())?;
         file.accept(&text);
         Ok(configuration.anonymous())

@@ -46,3 +46,6 @@ fn scheme(url: &str) -> (String, &str) {
 fn is_scheme(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,8 @@ struct ShownCondition<'c> {
 }
 
 /// Everything that is wrong.
-pub(super) fn validate(configuration: &AuthenticationConfiguration) -> FieldErrors {
+pub(super) fn validate(configuration: &AuthenticationConfiguration, disallowed_issuers: &[String]) -> FieldErrors {
+    let disallowed: BTreeSet<&str> = disallowed_issuers.iter().map(String::as_str).collect();
     let mut errors = FieldErrors::default();
     let root = FieldPath::new("jwt");
     if configuration.jwt.len() > MAX_ISSUERS {
@@ -36,7 +37,7 @@ pub(super) fn validate(configuration: &AuthenticationConfiguration) -> FieldErro
     for (index, jwt) in configuration.jwt.iter().enumerate() {
         let path = root.index(index);
         let issuer = path.child("issuer");
-        validate_issuer(&jwt.issuer, &issuer, &mut errors);
+        validate_issuer(&jwt.issuer, &disallowed, &issuer, &mut errors);
         validate_rules(&jwt.claim_validation_rules, &path.child("claimValidationRules"), &mut errors);
         validate_mappings(&jwt.claim_mappings, &path.child("claimMappings"), &mut errors);
         validate_user_rules(&jwt.user_validation_rules, &path.child("userValidationRules"), &mut errors);
@@ -63,10 +64,15 @@ pub(super) fn validate(configuration: &AuthenticationConfiguration) -> FieldErro
     errors
 }
 
-fn validate_issuer(issuer: &Issuer, path: &FieldPath, errors: &mut FieldErrors) {
+fn validate_issuer(issuer: &Issuer, disallowed: &BTreeSet<&str>, path: &FieldPath, errors: &mut FieldErrors) {
     if issuer.url.is_empty() {
         errors.push(FieldError::required(path.child("url"), ""));
     } else {
+        if disallowed.contains(issuer.url.as_str()) {
+            let all: Vec<&str> = disallowed.iter().copied().collect();
+            let problem = format!("URL must not overlap with disallowed issuers: [{}]", all.join(" "));
+            errors.push(FieldError::invalid(path.child("url"), issuer.url.as_str(), problem));
+        }
         validate_url(&issuer.url, &path.child("url"), errors);
     }
     if !issuer.discovery_url.is_empty() {

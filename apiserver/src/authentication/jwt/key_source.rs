@@ -68,14 +68,21 @@ impl KeySource {
 
     /// Checks who signed a token. Waits for the issuer if the token names a key that may be new.
     pub(super) async fn verify(&self, token: &Compact<'_>) -> Result<(), KeySourceError> {
-        match self.check(token) {
-            Err(KeySourceError::NotReady | KeySourceError::UnknownKey) => {}
-            decided => return decided,
+        if let Some(decided) = self.verify_at_once(token) {
+            return decided;
         }
         if let Some(refresh) = &self.refresh {
             refresh.ask().await;
         }
         self.check(token)
+    }
+
+    /// The same by the keys that are known; `None` if the issuer may have others.
+    pub(super) fn verify_at_once(&self, token: &Compact<'_>) -> Option<Result<(), KeySourceError>> {
+        match self.check(token) {
+            Err(KeySourceError::NotReady | KeySourceError::UnknownKey) if self.refresh.is_some() => None,
+            decided => Some(decided),
+        }
     }
 
     fn check(&self, token: &Compact<'_>) -> Result<(), KeySourceError> {

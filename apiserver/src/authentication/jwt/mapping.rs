@@ -60,6 +60,7 @@ impl Mapping {
             groups: self.groups(claims)?,
             uid: self.uid(claims)?,
             extra: extra(claims),
+            ..User::default()
         };
         self.rules.iter().try_for_each(|rule| require(claims, rule))?;
         Ok(user)

@@ -1,3 +1,5 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::claims::{ClaimError, Claims};
@@ -49,6 +51,47 @@ fn the_issuer_is_read_only_from_what_looks_like_a_token() {
     }
     let long = format!("x.{payload}.{}", "x".repeat(crate::authentication::token::MAX_TOKEN_BYTES));
     assert_eq!(untrusted_issuer(&long), None);
+}
+
+/// Whoever chose the issuer by what the token says has not verified that it says so.
+#[test]
+fn a_token_of_another_issuer_is_refused() {
+    assert_eq!(check(json!({"iss": "https://b.example"}), NOW), Err(ClaimError::Issuer));
+    assert_eq!(check(json!({"iss": ["https://a.example"]}), NOW), Err(ClaimError::Issuer));
+    assert_eq!(check(json!({}), NOW), Ok(()));
+}
+
+/// As long as it may be, and no longer.
+#[test]
+fn tokens_and_names_of_keys_have_their_length() {
+    use super::compact::CompactError;
+    const MOST: usize = crate::authentication::token::MAX_TOKEN_BYTES;
+    let of_length = |bytes: usize| format!("x.eyJpc3MiOiJhIn0.{}", "x".repeat(bytes - 18));
+    assert_eq!(of_length(MOST).len(), MOST);
+    assert_eq!(untrusted_issuer(&of_length(MOST)).as_deref(), Some("a"));
+    assert_eq!(untrusted_issuer(&of_length(MOST + 1)), None);
+
+    let parse = |token: &str| Compact::parse(token, &Algorithms::all()).map(|_| ());
+    assert_ne!(parse(&of_length(MOST)), Err(CompactError::TooLong));
+    assert_eq!(parse(&of_length(MOST + 1)), Err(CompactError::TooLong));
+    assert_eq!(parse(&of_length(MOST + 2)), Err(CompactError::TooLong));
+
+    let named = |bytes: usize| {
+        let header = json!({"alg": "RS256", "kid": "k".repeat(bytes)}).to_string();
+        format!("{}.e30.", URL_SAFE_NO_PAD.encode(header))
+    };
+    assert_eq!(parse(&named(1_024)), Ok(()));
+    assert_eq!(parse(&named(1_025)), Err(CompactError::KeyId));
+    assert_eq!(parse(&named(1_026)), Err(CompactError::KeyId));
+}
+
+/// What nobody signed says nothing.
+#[test]
+fn a_payload_is_verified_or_not_told() {
+    let token = format!("{}.eyJpc3MiOiJhIn0.", URL_SAFE_NO_PAD.encode(r#"{"alg": "RS256"}"#));
+    assert_eq!(super::untrusted_issuer(&token).as_deref(), Some("a"));
+    let refused = verified_payload(&token, &Algorithms::all(), &KeySet::default());
+    assert_eq!(refused, Err("invalid signature, no keys found".to_owned()));
 }
 
 /// No part of a token is in what is said about it.

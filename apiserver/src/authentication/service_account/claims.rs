@@ -106,6 +106,7 @@ impl Claims {
             uid: account.uid.clone(),
             groups: vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")],
             extra,
+            ..User::default()
         }
     }
 }
@@ -121,3 +122,6 @@ impl Reference {
 fn text(value: &Value, field: &str) -> Option<String> {
     value.get(field)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests;

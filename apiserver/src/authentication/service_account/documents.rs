@@ -50,3 +50,6 @@ impl OpenIdDocuments {
         Some(response)
     }
 }
+
+#[cfg(test)]
+mod tests;

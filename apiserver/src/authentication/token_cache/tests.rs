@@ -25,16 +25,28 @@ impl TokenAuthenticator for Counting {
             gate.acquire().await.unwrap().forget();
         }
         self.under_way.fetch_sub(1, Ordering::SeqCst);
-        match token.expose() {
-            good if good.starts_with("good") => Ok(Some(User {
-                name: good.to_owned(),
-                groups: vec!["org:acme:admins".to_owned(), "devs".to_owned()],
-                ..User::default()
-            })),
-            bad if bad.starts_with("bad") => Err(TokenError("bad".to_owned())),
-            "panic" => panic!("asked for"),
-            _ => Ok(None),
-        }
+        worth(token.expose())
+    }
+
+    /// It can say at once what tokens are worth that end with `known-key`.
+    fn authenticate_at_once(&self, token: &Token) -> Option<Result<Option<User>, TokenError>> {
+        token.expose().ends_with("known-key").then(|| {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            worth(token.expose())
+        })
+    }
+}
+
+fn worth(token: &str) -> Result<Option<User>, TokenError> {
+    match token {
+        good if good.starts_with("good") => Ok(Some(User {
+            name: good.to_owned(),
+            groups: vec!["org:acme:admins".to_owned(), "devs".to_owned()],
+            ..User::default()
+        })),
+        bad if bad.starts_with("bad") => Err(TokenError("bad".to_owned())),
+        panicking if panicking.starts_with("panic") => panic!("asked for"),
+        _ => Ok(None),
     }
 }
 
@@ -68,6 +80,7 @@ async fn both_answers_are_remembered_for_a_while_and_refusals_are_not() {
         assert_eq!(ask(&cache, "bad").await, Err("bad".to_owned()));
         assert_eq!(counting.asked.load(Ordering::SeqCst), asked);
     }
+    assert_eq!(cache.remembered(), 2);
     tokio::time::advance(Duration::from_millis(9_999)).await;
     ask(&cache, "good").await.unwrap();
     ask(&cache, "other").await.unwrap();
@@ -154,11 +167,40 @@ async fn look_ups_are_bounded_in_number_and_time() {
     assert_eq!(ask(&cache, "good-10").await, Ok(Some("good-10".to_owned())));
 }
 
+/// S-20: while an issuer cannot be reached, whoever waits for it keeps nobody out whose key is known.
+#[tokio::test(start_paused = true)]
+async fn what_can_be_said_at_once_needs_no_place_among_those_who_wait() {
+    let options = TokenCacheOptions { max_lookups: 10, ..TokenCacheOptions::default() };
+    let (cache, counting) = gated(options, Some(Semaphore::new(0)));
+    let asking: Vec<_> = (0..10)
+        .map(|number| {
+            let cache = cache.clone();
+            tokio::spawn(async move { ask(&cache, &format!("bad-{number}")).await })
+        })
+        .collect();
+    while counting.under_way.load(Ordering::SeqCst) < 10 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ask(&cache, "bad-10").await, Err("too many tokens are being looked up".to_owned()));
+    for _ in 0..2 {
+        assert_eq!(ask(&cache, "good-known-key").await, Ok(Some("good-known-key".to_owned())));
+        assert_eq!(ask(&cache, "unknown-known-key").await, Ok(None));
+    }
+    assert_eq!(ask(&cache, "bad-known-key").await, Err("bad".to_owned()));
+    assert_eq!(counting.asked.load(Ordering::SeqCst), 10 + 3, "both answers are remembered as ever");
+    counting.gate.as_ref().unwrap().add_permits(10);
+    for asking in asking {
+        assert_eq!(asking.await.unwrap(), Err("bad".to_owned()));
+    }
+}
+
 #[tokio::test]
 async fn a_panic_costs_one_request() {
     let (cache, _) = cache(TokenCacheOptions::default());
     for _ in 0..2 {
-        assert_eq!(ask(&cache, "panic").await, Err("looking up a token panicked".to_owned()));
+        for token in ["panic", "panic-known-key"] {
+            assert_eq!(ask(&cache, token).await, Err("looking up a token panicked".to_owned()));
+        }
     }
     assert!(ask(&cache, "good").await.is_ok());
 }

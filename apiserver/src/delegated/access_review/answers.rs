@@ -1,4 +1,7 @@
 //! Answers that were given, and questions that are under way.
+//!
+//! Questions have seats in a [`Room`], so that nobody who asks very much keeps others from asking: not even someone whose
+//! requests have no seat yet, because whether they may act as someone else is asked first.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -12,6 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::AccessReviewOptions;
 use crate::authentication::Generations;
+use crate::limits::{Room, Seat, TooMany};
 
 type Key = [u8; 32];
 type Answer = Result<Decision, AuthorizationError>;
@@ -21,12 +25,19 @@ type Question = Shared<BoxFuture<'static, Answer>>;
 pub(super) struct Answers {
     options: AccessReviewOptions,
     state: Arc<Mutex<State>>,
+    room: Arc<Room>,
 }
 
 struct State {
     allowed: Generations<Decision>,
     refused: Generations<Decision>,
     under_way: HashMap<Key, Question>,
+}
+
+/// What there is about a question.
+enum Found {
+    Answer(Decision),
+    Question(Question),
 }
 
 // === impl Answers ===
@@ -38,30 +49,36 @@ impl Answers {
             refused: Generations::new(options.max_answers),
             under_way: HashMap::new(),
         };
-        Self { options, state: Arc::new(Mutex::new(state)) }
+        let room = Arc::new(Room::new(options.max_questions, options.patience));
+        Self { options, state: Arc::new(Mutex::new(state)), room }
     }
 
-    /// The answer to the question of this key, which `asking` finds out unless it is known or being found out.
+    /// The answer to the question of this key, which `asking` finds out unless it is known or being found out. It is asked
+    /// on account of `user`.
     pub(super) async fn get(
         &self,
+        user: &str,
         key: Key,
         remember: bool,
         asking: impl Future<Output = Answer> + Send + 'static,
     ) -> Answer {
-        let question = {
-            let mut state = lock(&self.state);
-            if let Some(decision) = state.remembered(&key, Instant::now()) {
-                return Ok(decision);
-            }
-            match state.under_way.get(&key) {
-                Some(question) => question.clone(),
-                None if state.under_way.len() >= self.options.max_questions => {
-                    return Err(failure("too many questions to the cluster are under way"));
-                }
-                None => {
-                    let question = self.begin(key, remember, asking);
-                    state.under_way.insert(key, question.clone());
-                    question
+        let found = lock(&self.state).find(&key);
+        let question = match found {
+            Some(Found::Answer(decision)) => return Ok(decision),
+            Some(Found::Question(question)) => question,
+            None => {
+                let seat = self.room.enter(user).await;
+                let seat = seat.map_err(|TooMany| failure("too many questions to the cluster are under way"))?;
+                let mut state = lock(&self.state);
+                // Someone else may have asked while this one waited for a seat.
+                match state.find(&key) {
+                    Some(Found::Answer(decision)) => return Ok(decision),
+                    Some(Found::Question(question)) => question,
+                    None => {
+                        let question = self.begin(key, remember, seat, asking);
+                        state.under_way.insert(key, question.clone());
+                        question
+                    }
                 }
             }
         };
@@ -69,9 +86,16 @@ impl Answers {
     }
 
     /// Begins to ask. It goes on when the client whose request needed it has gone: others may wait for the answer.
-    fn begin(&self, key: Key, remember: bool, asking: impl Future<Output = Answer> + Send + 'static) -> Question {
+    fn begin(
+        &self,
+        key: Key,
+        remember: bool,
+        seat: Seat,
+        asking: impl Future<Output = Answer> + Send + 'static,
+    ) -> Question {
         let (state, options) = (self.state.clone(), self.options);
         let task = tokio::spawn(async move {
+            let _seat = seat;
             let answer = match timeout(options.limit, AssertUnwindSafe(asking).catch_unwind()).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_panic)) => Err(failure("asking the cluster panicked")),
@@ -91,8 +115,10 @@ impl Answers {
 // === impl State ===
 
 impl State {
-    fn remembered(&mut self, key: &Key, now: Instant) -> Option<Decision> {
-        self.allowed.get(key, now).or_else(|| self.refused.get(key, now))
+    fn find(&mut self, key: &Key) -> Option<Found> {
+        let now = Instant::now();
+        let remembered = self.allowed.get(key, now).or_else(|| self.refused.get(key, now));
+        remembered.map(Found::Answer).or_else(|| self.under_way.get(key).cloned().map(Found::Question))
     }
 
     fn remember(&mut self, key: Key, decision: &Decision, options: &AccessReviewOptions) {

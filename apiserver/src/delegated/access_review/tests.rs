@@ -9,6 +9,7 @@ fn user() -> User {
         uid: "7".to_owned(),
         groups: vec!["devs".to_owned()],
         extra: [("scopes".to_owned(), vec!["read".to_owned()])].into(),
+        ..User::default()
     }
 }
 

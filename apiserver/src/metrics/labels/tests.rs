@@ -27,6 +27,7 @@ fn requests_are_labelled_as_kubernetes_labels_them() {
         ("GET", "/apis/g/v1/namespaces/a/things?fieldSelector=metadata.name=x", "", "GET resource "),
         ("GET", "/apis/g/v1/things?watch=1", "", "WATCH cluster "),
         ("GET", "/apis/g/v1/watch/things", "", "WATCH cluster "),
+        ("POST", "/apis/g/v1/watch/things", "", "POST cluster "),
         ("POST", things, "", "POST resource "),
         ("POST", "/apis/g/v1/namespaces/a/things?dryRun=All", "", "POST resource All"),
         ("POST", "/apis/g/v1/namespaces/a/things?dryRun=All&dryRun=All", "", "POST resource All"),
@@ -43,7 +44,7 @@ fn requests_are_labelled_as_kubernetes_labels_them() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
         let scope = ScopeLabel::of(request.info());
-        let verb = VerbLabel::of(request.method(), &headers, request.info(), scope);
+        let verb = VerbLabel::of(&request, &headers, scope);
         let found = format!("{} {} {}", verb.as_str(), scope.as_str(), DryRunLabel::of(&request).as_str());
         assert_eq!(found, expected, "{method} {target}");
     }
