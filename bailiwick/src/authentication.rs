@@ -59,7 +59,8 @@ pub(crate) fn authentication(
         Some(false) => Anonymous::Off,
     };
     let issuers = Arc::new(JwtAuthenticator::new(JwtOptions::default(), clock.clone()));
-    let file = flags.authentication_config.as_deref().map(AuthenticationFile::new);
+    let file = flags.authentication_config.as_deref();
+    let file = file.map(|path| AuthenticationFile::new(path, known.own_issuers.clone()));
     let mut anonymous = flagged.clone();
     if let Some(file) = &file {
         if flags.oidc.is_set() {
@@ -73,7 +74,7 @@ pub(crate) fn authentication(
         }
     } else if flags.oidc.is_set() {
         let configuration = AuthenticationConfiguration { jwt: vec![issuer(&flags.oidc)?], ..Default::default() };
-        configuration.check()?;
+        configuration.check(&known.own_issuers)?;
         issuers.set_issuers(&configuration.jwt, &algorithms(&flags.oidc)?)?;
     }
     let mut tokens: Vec<Arc<dyn TokenAuthenticator>> = vec![issuers.clone()];

@@ -1,6 +1,7 @@
 //! The cluster that a server stands behind, as its clients reach it.
 
 mod pod;
+mod timely;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 use self::pod::PodError;
+use self::timely::timely;
 use crate::flags::ModeFlags;
 
 /// How long it may take to reach the cluster.
@@ -46,14 +48,12 @@ impl Cluster {
         let own = config(flags, None).await?;
         let url = own.cluster_url.to_string();
         let reviewer = async |file: &Option<PathBuf>| {
-            let mut config = config(flags, file.as_ref()).await?;
-            // Whoever asks for reviews knows when to ask again.
-            config.default_retry = false;
-            Ok::<_, ClusterError>(Client::try_from(config)?)
+            let config = config(flags, file.as_ref()).await?;
+            Ok::<_, ClusterError>(timely(Client::try_from(config)?))
         };
         Ok(Self {
             url,
-            own: Client::try_from(own)?,
+            own: timely(Client::try_from(own)?),
             authentication: reviewer(&flags.authentication_kubeconfig).await?,
             authorization: reviewer(&flags.authorization_kubeconfig).await?,
         })
@@ -72,5 +72,7 @@ async fn config(flags: &ModeFlags, file: Option<&PathBuf>) -> Result<Config, Clu
         }
     };
     config.connect_timeout = Some(CONNECT_LIMIT);
+    // Whoever asks for reviews knows when to ask again, and so do controllers and those who follow something.
+    config.default_retry = false;
     Ok(config)
 }

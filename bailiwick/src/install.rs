@@ -1,7 +1,8 @@
 //! Installation into a cluster: what is made there, whether it is there, and how it goes again.
 //!
 //! Everything is a list of [`Manifest`](manifest::Manifest)s that follows from a [`Plan`](plan::Plan). Printing, checking and
-//! `apiservice.yaml` are views of that list. Nothing here writes to a cluster but `uninstall`.
+//! `apiservice.yaml` are views of that list. Nothing here writes to a cluster but `uninstall`, and printing asks one only about groups
+//! that others may have.
 
 mod authorization;
 mod check;
@@ -25,6 +26,7 @@ use self::check::CheckError;
 use self::cluster::{Cluster, ClusterError};
 use self::manifest::Manifest;
 use self::plan::{Plan, PlanError};
+use self::uninstall::UninstallError;
 
 pub(crate) use self::names::{AUTHORITY_SECRET, api_service_names};
 
@@ -37,6 +39,10 @@ pub(crate) enum InstallError {
     Cluster(#[from] ClusterError),
     #[error(transparent)]
     Check(#[from] CheckError),
+    #[error(transparent)]
+    Uninstall(#[from] UninstallError),
+    #[error("nothing is to be applied, as someone else has a group: {0}")]
+    Taken(String),
 }
 
 /// Prints what is to be applied, or looks whether it is there.
@@ -48,11 +54,25 @@ pub(crate) async fn install(flags: InstallFlags) -> Result<(), InstallError> {
     }
     let text = match &flags.authorization_configuration {
         Some(kubeconfig) => authorization::configuration(&plan, kubeconfig),
-        None => manifest::document(&manifests(&plan)),
+        None => {
+            if flags.alias_groups && !flags.unchecked {
+                see_that_groups_are_free(&plan, &Cluster::connect(&flags.cluster).await?).await?;
+            }
+            manifest::document(&manifests(&plan))
+        }
     };
     // Whoever closed the output does not want to read it.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
+}
+
+/// Groups that others know are likely to be theirs. What is printed is for `kubectl apply`, so nothing is if one is.
+async fn see_that_groups_are_free(plan: &Plan, cluster: &Cluster) -> Result<(), InstallError> {
+    let taken = check::taken_groups(plan, cluster).await?;
+    if taken.is_empty() {
+        return Ok(());
+    }
+    Err(InstallError::Taken(taken.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and ")))
 }
 
 /// Removes what was installed, or says what would be removed.

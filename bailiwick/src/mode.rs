@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bailiwick_apiserver::{
-    Health, OpenIdDocuments, TokenAuthenticator, TokenAuthenticatorChain, TokenCacheOptions, TokenReviews,
+    Health, Metrics, OpenIdDocuments, TokenAuthenticator, TokenAuthenticatorChain, TokenCacheOptions, TokenReviews,
 };
 use bailiwick_registry::{
     AdministratorsOnly, AllowGroup, AllowPaths, Authorizer, AuthorizerChain, Clock, Directory, Memberships, Registry,
@@ -50,6 +50,8 @@ pub(crate) struct Tokens {
     pub(crate) others: Vec<Arc<dyn TokenAuthenticator>>,
     /// What this server is called in them.
     pub(crate) audiences: Vec<String>,
+    /// Whom those name that are issued here: nobody else may be called so.
+    pub(crate) own_issuers: Vec<String>,
     pub(crate) cache: TokenCacheOptions,
 }
 
@@ -102,22 +104,25 @@ impl Mode {
     }
 
     /// Who knows tokens.
-    pub(crate) fn tokens(&self) -> Tokens {
+    pub(crate) fn tokens(&self, metrics: &Metrics) -> Tokens {
         match self {
             Self::Standalone(accounts) => Tokens {
                 revocable: accounts.tokens.clone(),
                 others: Vec::new(),
                 audiences: accounts.audiences.clone(),
+                own_issuers: accounts.issuers.clone(),
                 cache: TokenCacheOptions::default(),
             },
             Self::Aggregated(aggregated) => {
                 let ttl = aggregated.flags.authentication_token_webhook_cache_ttl;
+                let client = aggregated.cluster.authentication.clone();
                 let reviews =
-                    TokenReviews::new(aggregated.cluster.authentication.clone(), aggregated.audiences.clone());
+                    TokenReviews::new(client, aggregated.audiences.clone()).counted_by(metrics.token_reviews.clone());
                 Tokens {
                     revocable: Arc::new(TokenAuthenticatorChain::default()),
                     others: vec![Arc::new(reviews)],
                     audiences: aggregated.audiences.clone(),
+                    own_issuers: Vec::new(),
                     cache: TokenCacheOptions { known_for: ttl, unknown_for: ttl, ..TokenCacheOptions::default() },
                 }
             }

@@ -133,11 +133,11 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
     let mut certificates = certificates(&folder, &flags.listen, &mode)?;
     certificates.files.request_header_ca = flags.authentication.request_header.requestheader_client_ca_file.clone();
     let tls = Arc::new(Tls::load(&certificates.files)?);
-    let authentication = authentication(&flags.authentication, mode.tokens(), tls.clone(), clock.clone())?;
+    let metrics = Arc::new(Metrics::beside(bailiwick_controllers::register_metrics));
+    let authentication = authentication(&flags.authentication, mode.tokens(&metrics), tls.clone(), clock.clone())?;
     let options = ListenerOptions { shutdown_grace: flags.time.request_timeout, ..ListenerOptions::default() };
     let address = SocketAddr::new(flags.listen.bind_address, flags.listen.secure_port);
     // Before the store is opened, which takes longer.
-    let metrics = Arc::new(Metrics::beside(bailiwick_controllers::register_metrics));
     let listener = Listener::bind(address, tls, options).await?.counted_by(metrics.clone());
     let (url, stop, loading) = (url(listener.address()), Stop::default(), Loading::new(clock.clone()));
     let listening = tokio::spawn(listener.run(loading.clone(), stop.stopped.clone()));

@@ -23,7 +23,8 @@ pub(crate) struct ServiceAccounts {
     pub(crate) tokens: Arc<ServiceAccountTokens>,
     /// What this server is called in tokens.
     pub(crate) audiences: Vec<String>,
-    issuer: String,
+    /// Whom tokens name that are believed. The first is named in new ones.
+    pub(crate) issuers: Vec<String>,
     keys_url: Option<String>,
     keys: Vec<Value>,
 }
@@ -78,21 +79,21 @@ impl ServiceAccounts {
             named => named.to_vec(),
         };
         let audiences = if flags.api_audiences.is_empty() { issuers.clone() } else { flags.api_audiences.clone() };
-        let issuer = issuers.first().cloned().unwrap_or_default();
         let tokens = ServiceAccountTokens::new(ServiceAccountParts {
-            issuers,
+            issuers: issuers.clone(),
             audiences: audiences.clone(),
             signer: Box::new(signer),
             keys: set,
             clock,
         });
         let keys_url = flags.service_account_jwks_uri.clone();
-        Ok(Self { tokens: Arc::new(tokens), audiences, issuer, keys_url, keys })
+        Ok(Self { tokens: Arc::new(tokens), audiences, issuers, keys_url, keys })
     }
 
     /// How others verify tokens.
     pub(crate) fn documents(&self, server_url: &str) -> OpenIdDocuments {
-        OpenIdDocuments::new(&self.issuer, self.keys_url.as_deref(), server_url, &self.keys)
+        let issuer = self.issuers.first().map(String::as_str).unwrap_or_default();
+        OpenIdDocuments::new(issuer, self.keys_url.as_deref(), server_url, &self.keys)
     }
 }
 

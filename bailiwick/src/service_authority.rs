@@ -81,6 +81,10 @@ pub(crate) enum ServiceAuthorityError {
         "the APIService \"{name}\" cannot be told who vouches for this server: {answer}; bailiwick install prints it, and the rights that are needed"
     )]
     Untold { name: String, answer: String },
+    #[error(
+        "the APIService \"{0}\" cannot be told who vouches for this server: it does not exist; apply what bailiwick install prints"
+    )]
+    NoApiService(String),
 }
 
 // === impl ServiceAuthority ===
@@ -130,14 +134,20 @@ impl ServiceAuthority {
         self.sign(&authority)
     }
 
-    /// Tells the cluster whom to believe, and only then uses what is new.
+    /// Tells the cluster whom to believe, and only then uses what is new. A certificate of the authority that is in use already
+    /// is renewed in any case.
     async fn renew(&self) -> Result<(), ServiceAuthorityError> {
         let authority = self.authority().await?;
-        self.tell(&authority).await?;
+        let told = self.tell(&authority).await;
         if Pki::open(self.folder.clone(), self.now())?.authority() != authority.pair.certificate {
+            // Where there is no APIService nobody asks this server, so nobody must believe it.
+            if !matches!(told, Ok(()) | Err(ServiceAuthorityError::NoApiService(_))) {
+                return told;
+            }
             tokio::time::sleep(NOTICE).await;
         }
-        self.sign(&authority)
+        self.sign(&authority)?;
+        told
     }
 
     /// The authority that all servers use, made if there is none that lasts.
@@ -169,18 +179,25 @@ impl ServiceAuthority {
         Err(ServiceAuthorityError::Contended(namespace.clone()))
     }
 
-    /// Puts the bundle into every APIService. Where it is there already, nothing is written.
+    /// Puts the bundle into every APIService, also if one of them cannot be told. Where it is there already, nothing is written.
+    /// The worst that happened is the answer: one that does not exist is not as bad as one that does and knows nothing.
     async fn tell(&self, authority: &Authority) -> Result<(), ServiceAuthorityError> {
         let api: Api<APIService> = Api::all(self.client.clone());
         let patch = Patch::Merge(json!({"spec": {"caBundle": STANDARD.encode(&authority.bundle)}}));
+        let mut told = Ok(());
         for name in &self.api_services {
-            let told = api.patch(name, &PatchParams::default(), &patch).await;
-            told.map_err(|source| ServiceAuthorityError::Untold {
-                name: name.clone(),
-                answer: report::answer(&source),
-            })?;
+            match api.patch(name, &PatchParams::default(), &patch).await {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    told = told.and_then(|()| Err(ServiceAuthorityError::NoApiService(name.clone())));
+                }
+                Err(error) if matches!(told, Ok(()) | Err(ServiceAuthorityError::NoApiService(_))) => {
+                    told = Err(ServiceAuthorityError::Untold { name: name.clone(), answer: report::answer(&error) });
+                }
+                Err(_) => {}
+            }
         }
-        Ok(())
+        told
     }
 
     /// Signs a certificate, if the one there is does not do. The listener looks for new ones by itself.

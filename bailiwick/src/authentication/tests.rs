@@ -52,7 +52,7 @@ fn flags_make_the_issuer_that_a_file_would() {
         ("hd", "a=b")
     );
     let configuration = AuthenticationConfiguration { jwt: vec![made], ..Default::default() };
-    configuration.check().unwrap();
+    configuration.check(&[]).unwrap();
     assert_eq!(issuer(&flags(&[("groups-prefix", "g:")])).unwrap().claim_mappings.groups, PrefixedClaim::default());
 }
 

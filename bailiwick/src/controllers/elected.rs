@@ -1,5 +1,5 @@
 //! What happens after a write, on a server behind a cluster: of several servers one does it, as the account that they have in
-//! the cluster.
+//! the cluster. What organizations give is the exception: all of them see to that it ends when it should, one of them first.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use bailiwick_api::{CONTROLLERS_LEASE, PROVISIONER, ServiceAccountRef};
 use bailiwick_apiserver::{InProcess, Server};
 use bailiwick_controllers::{
     BundleController, CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients,
-    LeaderElection, LeaderElectionOptions, OrganizationController, QuotaController,
+    LeaderElection, LeaderElectionOptions, Leads, OrganizationController, QuotaController,
 };
 use bailiwick_registry::User;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -26,11 +26,14 @@ use crate::flags::{ControllerName, HostFlags};
 /// After which time the cluster is asked again who we are.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
+/// After which time controllers are started again if one of them failed.
+const START_AGAIN: Duration = Duration::from_secs(5);
+
 /// What a service account is called among users, before its namespace.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// Competes for the Lease, and runs the controllers while it is held. Ends some time after `stopped`, when the Lease was given
-/// back. The Lease is in our own namespace.
+/// Competes for the Lease, and runs the controllers while it is held; that of organizations all the time. Ends some time after
+/// `stopped`, when the Lease was given back. The Lease is in our own namespace.
 pub(crate) fn start(
     server: &Arc<Server>,
     cluster: Client,
@@ -44,9 +47,32 @@ pub(crate) fn start(
         let namespace = home(&cluster, namespace, &account);
         let options = LeaderElectionOptions::default();
         let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
+        let organizations = organizations(&server, &cluster, &account, &flags, election.leads());
+        let organizations = tokio::spawn(stopped.clone().run_until_cancelled_owned(organizations));
         let lead = || lead(server.clone(), cluster.clone(), account.clone(), namespace.clone(), flags.clone());
         election.run(stopped, lead).await;
+        // It has ended with `stopped`.
+        let _ = organizations.await;
     })
+}
+
+/// Carries out what organizations give, if the flags ask for it.
+fn organizations(
+    server: &Arc<Server>,
+    cluster: &Client,
+    account: &User,
+    flags: &HostFlags,
+    leads: Leads,
+) -> impl Future<Output = ()> + Send + use<> {
+    let own = Client::new(InProcess::new(server.clone(), account.clone()), "default");
+    let controller = OrganizationController::new(own, cluster.clone(), now);
+    let controller = controller.with_role_bindings(account.name.clone()).with_head_start(leads);
+    let is_wanted = flags.runs(ControllerName::Organization);
+    async move {
+        if is_wanted {
+            controller.run().await;
+        }
+    }
 }
 
 /// Our own namespace: that of the Service, if one is named, or else of our account, where it has the right to a Lease.
@@ -56,15 +82,11 @@ pub(crate) fn home(cluster: &Client, service: Option<String>, account: &User) ->
     namespace.unwrap_or_else(|| cluster.default_namespace().to_owned())
 }
 
-/// Runs the controllers that the flags ask for, as long as it is polled. The provisioner is in the namespace of the Lease.
+/// Runs the other controllers that the flags ask for, as long as it is polled. The provisioner is in the namespace of the Lease.
 async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: String, flags: HostFlags) {
-    let own = Client::new(InProcess::new(server, account.clone()), "default");
+    let own = Client::new(InProcess::new(server, account), "default");
     let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
     let mut running = JoinSet::new();
-    if flags.runs(ControllerName::Organization) {
-        let organizations = OrganizationController::new(own.clone(), cluster.clone(), now);
-        running.spawn(organizations.with_role_bindings(account.name).run());
-    }
     if flags.runs(ControllerName::Catalog) {
         running.spawn(CatalogController::new(acting.clone(), now).run());
     }
@@ -85,8 +107,19 @@ async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: St
         Ok(_) => {}
         Err(error) => tracing::error!(%error, "claims are not satisfied"),
     }
-    // They end with this future, and not before.
-    while running.join_next().await.is_some() {}
+    one_ends(running).await;
+}
+
+/// Waits until a controller is not there any more, which none should: they end with whoever runs them. Whoever leads then gives that
+/// up, and the next one starts all of them. There may be none, and whoever leads leads all the same.
+async fn one_ends(mut running: JoinSet<()>) {
+    match running.join_next().await {
+        None => std::future::pending().await,
+        Some(Ok(())) => tracing::error!("a controller ended; all are started again"),
+        Some(Err(error)) => tracing::error!(%error, "a controller failed; all are started again"),
+    }
+    // One that fails at once is not started at once.
+    sleep(START_AGAIN).await;
 }
 
 /// Whom the cluster knows us as: nothing is done here in anyone else's name.
@@ -114,3 +147,6 @@ fn identity() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     format!("{host}_{}", Uuid::new_v4())
 }
+
+#[cfg(test)]
+mod tests;

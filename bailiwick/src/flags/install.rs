@@ -28,9 +28,12 @@ pub(crate) struct InstallFlags {
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = ActAs::Namespaces)]
     pub(crate) act_as: ActAs,
     /// Also have kube-apiserver hand on the groups by whose names others have known our kinds: smith.atlassian.com and
-    /// core.crossplane.io. Something else may have them: --check says so.
+    /// core.crossplane.io. The cluster is asked whether something else has them; then nothing is printed.
     #[arg(long)]
     pub(crate) alias_groups: bool,
+    /// Print --alias-groups without asking a cluster. See yourself that nothing else has them: it would break both.
+    #[arg(long, requires = "alias_groups", conflicts_with = "check")]
+    pub(crate) unchecked: bool,
     /// Register a server that runs outside of the cluster, at this host name.
     #[arg(long, value_name = "HOST", value_parser = subdomain, requires = "port")]
     pub(crate) external_name: Option<String>,

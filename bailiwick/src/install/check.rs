@@ -33,12 +33,23 @@ struct Findings {
     missing: usize,
 }
 
+/// Something that has a group that is to be served by Bailiwick.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// What it is.
+    what: String,
+    /// What to do about it.
+    remedy: &'static str,
+}
+
 /// Looks at everything, and fails if something is missing.
 pub(super) async fn check(plan: &Plan, manifests: &[Manifest], cluster: &Cluster) -> Result<(), CheckError> {
     let mut findings = Findings::default();
     proxy_certificate(cluster, &mut findings).await?;
     policies_served(cluster, &mut findings).await?;
-    groups_free(plan, cluster, &mut findings).await?;
+    for Taken { what, remedy } in taken_groups(plan, cluster).await? {
+        findings.missing(what, remedy);
+    }
     org_bindings(cluster, &mut findings).await?;
     owners(cluster, &mut findings).await?;
     for manifest in manifests {
@@ -50,6 +61,14 @@ pub(super) async fn check(plan: &Plan, manifests: &[Manifest], cluster: &Cluster
             Ok(())
         }
         missing => Err(CheckError::Missing(missing)),
+    }
+}
+
+// === impl Taken ===
+
+impl std::fmt::Display for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.what, self.remedy)
     }
 }
 
@@ -89,28 +108,28 @@ async fn policies_served(cluster: &Cluster, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-/// A group that two servers claim is broken for both, and makes discovery stale for the whole cluster.
-async fn groups_free(plan: &Plan, cluster: &Cluster, findings: &mut Findings) -> Result<(), ClusterError> {
+/// Who else has a group that is to be served: one that two servers claim is broken for both, and makes discovery stale for the
+/// whole cluster.
+pub(super) async fn taken_groups(plan: &Plan, cluster: &Cluster) -> Result<Vec<Taken>, ClusterError> {
     let groups: BTreeSet<_> = plan.group_versions().into_iter().map(|version| version.group.to_string()).collect();
     let is_ours = |object: &Value| object["spec"]["group"].as_str().is_some_and(|group| groups.contains(group));
     let definitions = cluster.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", "").await?;
-    for definition in definitions.iter().filter(|definition| is_ours(definition)) {
-        findings.missing(
-            format_args!("{} has a group that is to be served by Bailiwick", Place::of(definition)),
-            "remove it, with its objects, or do not install",
-        );
-    }
+    let definitions = definitions.iter().filter(|definition| is_ours(definition)).map(|definition| Taken {
+        what: format!("{} has a group that is to be served by Bailiwick", Place::of(definition)),
+        remedy: "remove it, with its objects, or do not install",
+    });
+    let mut taken: Vec<_> = definitions.collect();
     for service in cluster.list("apiregistration.k8s.io/v1", "APIService", "").await?.iter().filter(|it| is_ours(it)) {
         let to = &service["spec"]["service"];
         // kube-apiserver makes those without a service for the groups of CustomResourceDefinitions.
         if to.is_object() && (to["name"] != NAME || to["namespace"] != plan.namespace.as_str()) {
-            findings.missing(
-                format_args!("{} leads to another server", Place::of(service)),
-                "remove it, or give --namespace if Bailiwick is installed elsewhere",
-            );
+            taken.push(Taken {
+                what: format!("{} leads to another server", Place::of(service)),
+                remedy: "remove it, or give --namespace if Bailiwick is installed elsewhere",
+            });
         }
     }
-    Ok(())
+    Ok(taken)
 }
 
 /// Bindings that stood before the guard did.

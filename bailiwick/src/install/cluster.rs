@@ -67,7 +67,28 @@ impl Cluster {
 
     /// All objects of a kind, in all namespaces, with the labels that are asked for. None if the kind is not served.
     pub(super) async fn list(&self, api_version: &str, kind: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
-        let api = Api::<DynamicObject>::all_with(self.client.clone(), &resource(api_version, kind));
+        self.list_by(&Api::all_with(self.client.clone(), &resource(api_version, kind)), api_version, kind, labels).await
+    }
+
+    /// The same, in one namespace.
+    pub(super) async fn list_in(
+        &self,
+        namespace: &str,
+        api_version: &str,
+        kind: &str,
+        labels: &str,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let api = Api::namespaced_with(self.client.clone(), namespace, &resource(api_version, kind));
+        self.list_by(&api, api_version, kind, labels).await
+    }
+
+    async fn list_by(
+        &self,
+        api: &Api<DynamicObject>,
+        api_version: &str,
+        kind: &str,
+        labels: &str,
+    ) -> Result<Vec<Value>, ClusterError> {
         match api.list(&ListParams::default().labels(labels)).await {
             Ok(list) => Ok(list.items.iter().map(|object| typed(whole(object), api_version, kind)).collect()),
             Err(error) if is_absent(&error) => Ok(Vec::new()),

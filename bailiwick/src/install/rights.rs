@@ -218,7 +218,7 @@ fn for_definitions() -> [Right; 5] {
             rule: json!({
                 "apiGroups": [group],
                 "resources": ["resourcebindingdefinitions", "resourceclaimdefinitions"],
-                "verbs": ["list", "patch", "watch"],
+                "verbs": ["get", "list", "patch", "watch"],
             }),
         },
         Right {

@@ -55,9 +55,10 @@ fn alias_groups_are_registered_where_they_are_asked_for() {
 
 #[test]
 fn everything_that_is_installed_is_uninstalled() {
-    let known: BTreeSet<_> = uninstall::KINDS
+    let known: BTreeSet<_> = uninstall::FIRST
         .into_iter()
-        .chain([("apps/v1", "Deployment")])
+        .chain(uninstall::REST)
+        .chain([("v1", "Namespace")])
         .map(|(version, kind)| json!([version, kind]).to_string())
         .collect();
     for object in objects(&["--act-as=cluster", "--alias-groups"]) {

@@ -1,5 +1,5 @@
-//! Removing an installation: first what runs, so that nothing is made again; then what was made for users' objects; then
-//! the rest, the namespace last.
+//! Removing an installation: first what has the cluster ask the servers, and their rights, so that nothing is made again, by
+//! whichever servers there are; then what was made for users' objects; then the rest, the namespace last.
 //!
 //! What was stored in etcd stays. So does the namespace if someone keeps something of their own in it, such as that etcd.
 
@@ -7,45 +7,64 @@ use std::time::Duration;
 
 use bailiwick_api::DERIVED_LABEL;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::report;
 
 use super::cluster::{Cluster, ClusterError, Place};
-use super::names::{ACT_AS, MANAGED_BY};
+use super::names::{ACT_AS, APP, MANAGED_BY};
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const ADMISSION: &str = "admissionregistration.k8s.io/v1";
 
-/// The kinds of what is installed, in the order in which it goes. What asks the servers goes before them: from then on nobody
-/// waits for a server that is not there. The guards go after what they guard against.
-pub(super) const KINDS: [(&str, &str); 13] = [
+/// The kinds of what goes first, in this order. What asks the servers goes before them: from then on nobody waits for a server
+/// that is not there. A server without rights makes nothing any more, wherever it runs.
+pub(super) const FIRST: [(&str, &str); 4] = [
     (ADMISSION, "ValidatingWebhookConfiguration"),
     ("apiregistration.k8s.io/v1", "APIService"),
+    (RBAC, "ClusterRoleBinding"),
+    ("apps/v1", "Deployment"),
+];
+
+/// The kinds of the rest, in this order. The guards go after what they guard against.
+pub(super) const REST: [(&str, &str); 9] = [
     ("policy/v1", "PodDisruptionBudget"),
     ("v1", "Service"),
     ("v1", "Secret"),
-    (RBAC, "ClusterRoleBinding"),
     (RBAC, "RoleBinding"),
     (RBAC, "ClusterRole"),
     (RBAC, "Role"),
     (ADMISSION, "ValidatingAdmissionPolicyBinding"),
     (ADMISSION, "ValidatingAdmissionPolicy"),
     ("v1", "ServiceAccount"),
-    ("v1", "Namespace"),
 ];
 
 /// What, if it is not ours, keeps the namespace: it holds data, or works with some.
-const KEPT: [(&str, &str); 5] = [
+const KEPT: [(&str, &str); 12] = [
     ("v1", "PersistentVolumeClaim"),
     ("apps/v1", "StatefulSet"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "DaemonSet"),
     ("batch/v1", "CronJob"),
+    ("batch/v1", "Job"),
+    ("apps/v1", "ReplicaSet"),
+    ("v1", "Pod"),
+    ("v1", "Service"),
+    ("v1", "Secret"),
+    ("v1", "ConfigMap"),
+    ("v1", "ServiceAccount"),
 ];
 
-/// How long a namespace may take to be emptied, and how often to look.
+/// How long servers in the cluster may take to end: longer than they are given for it.
+const SERVERS_LIMIT: Duration = Duration::from_secs(100);
+/// How often it is looked whether what was derived stays gone, and how long before each look: in that time every kube-apiserver
+/// has noticed that the servers have no rights.
+const LOOKS: usize = 5;
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long a namespace may take to be emptied.
 const NAMESPACE_LIMIT: Duration = Duration::from_secs(60);
-const NAMESPACE_POLL: Duration = Duration::from_millis(500);
+/// How often to look whether something is gone.
+const POLL: Duration = Duration::from_millis(500);
 
 /// Whether anything happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,26 +74,32 @@ pub(super) enum Mode {
     Remove,
 }
 
+/// Why not everything was removed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UninstallError {
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error(
+        "{0} was removed and is there: stop every server of Bailiwick, also outside of the cluster, see that nothing else makes or holds it, and run this again"
+    )]
+    StaysThere(String),
+}
+
 /// Removes everything, or says what would be.
-pub(super) async fn uninstall(cluster: &Cluster, mode: Mode) -> Result<(), ClusterError> {
-    let mut count = 0;
-    for place in deployments(cluster).await? {
-        remove(cluster, mode, &place, "it runs the servers").await?;
-        count += 1;
-    }
-    for place in derived(cluster).await? {
-        remove(cluster, mode, &place, "it was made for an object of Bailiwick's").await?;
-        count += 1;
-    }
+pub(super) async fn uninstall(cluster: &Cluster, mode: Mode) -> Result<(), UninstallError> {
+    let mut count = remove_installed(cluster, mode, &FIRST).await?;
+    count += remove_derived(cluster, mode).await?;
     for place in opted_in(cluster).await? {
         remove(cluster, mode, &place, "it lets Bailiwick act as service accounts there").await?;
         count += 1;
     }
-    for (api_version, kind) in KINDS {
-        for place in installed(cluster, api_version, kind).await? {
-            if kind == "Namespace" && is_used(cluster, &place.name).await? {
-                continue;
-            }
+    count += remove_installed(cluster, mode, &REST).await?;
+    if mode == Mode::Remove && count > 0 {
+        wait_for_servers(cluster).await?;
+        see_that_derived_stay_gone(cluster).await?;
+    }
+    for place in installed(cluster, "v1", "Namespace").await? {
+        if !is_used(cluster, &place.name).await? {
             remove(cluster, mode, &place, "it was installed").await?;
             count += 1;
         }
@@ -90,6 +115,42 @@ pub(super) async fn uninstall(cluster: &Cluster, mode: Mode) -> Result<(), Clust
     Ok(())
 }
 
+/// Removes what was installed of these kinds, in this order, and counts it.
+async fn remove_installed(cluster: &Cluster, mode: Mode, kinds: &[(&str, &str)]) -> Result<usize, ClusterError> {
+    let mut count = 0;
+    for (api_version, kind) in kinds {
+        let why = if *kind == "Deployment" { "it runs the servers" } else { "it was installed" };
+        for place in installed(cluster, api_version, kind).await? {
+            remove(cluster, mode, &place, why).await?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Removes what was made for objects of ours, and counts it.
+async fn remove_derived(cluster: &Cluster, mode: Mode) -> Result<usize, ClusterError> {
+    let places = derived(cluster).await?;
+    for place in &places {
+        remove(cluster, mode, place, "it was made for an object of Bailiwick's").await?;
+    }
+    Ok(places.len())
+}
+
+/// Looks again, now that nobody should make any: whatever a server made in its last moment would give a role for ever.
+async fn see_that_derived_stay_gone(cluster: &Cluster) -> Result<(), UninstallError> {
+    for _ in 0..LOOKS {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        if remove_derived(cluster, Mode::Remove).await? == 0 {
+            return Ok(());
+        }
+    }
+    match derived(cluster).await?.into_iter().next() {
+        None => Ok(()),
+        Some(place) => Err(UninstallError::StaysThere(place.to_string())),
+    }
+}
+
 async fn remove(cluster: &Cluster, mode: Mode, place: &Place, why: &str) -> Result<(), ClusterError> {
     match mode {
         Mode::Tell => report::line(format!("would remove {place}: {why}")),
@@ -99,10 +160,6 @@ async fn remove(cluster: &Cluster, mode: Mode, place: &Place, why: &str) -> Resu
         }
     }
     Ok(())
-}
-
-async fn deployments(cluster: &Cluster) -> Result<Vec<Place>, ClusterError> {
-    installed(cluster, "apps/v1", "Deployment").await
 }
 
 /// Roles that were bound, and quotas that were made, because an object of ours says so.
@@ -130,8 +187,9 @@ async fn installed(cluster: &Cluster, api_version: &str, kind: &str) -> Result<V
 async fn is_used(cluster: &Cluster, namespace: &str) -> Result<bool, ClusterError> {
     let (key, value) = MANAGED_BY;
     for (api_version, kind) in KEPT {
-        let others = cluster.list(api_version, kind, &format!("{key}!={value}")).await?;
-        if let Some(other) = others.iter().map(Place::of).find(|place| place.namespace.as_deref() == Some(namespace)) {
+        let others = cluster.list_in(namespace, api_version, kind, &format!("{key}!={value}")).await?;
+        if let Some(other) = others.iter().find(|object| !comes_by_itself(object)) {
+            let other = Place::of(other);
             report::line(format!(
                 "kept Namespace \"{namespace}\": {other} was not installed by Bailiwick; remove both yourself if you do not need it"
             ));
@@ -139,6 +197,44 @@ async fn is_used(cluster: &Cluster, namespace: &str) -> Result<bool, ClusterErro
         }
     }
     Ok(false)
+}
+
+/// Whether an object is there in every namespace, or because of our Deployment, and so is nobody's loss.
+fn comes_by_itself(object: &Value) -> bool {
+    let (key, value) = APP;
+    let metadata = &object["metadata"];
+    match object["kind"].as_str().unwrap_or_default() {
+        "ConfigMap" => metadata["name"] == "kube-root-ca.crt",
+        "ServiceAccount" => metadata["name"] == "default",
+        // Without their account, which counts by itself, they are worth nothing.
+        "Secret" => object["type"] == "kubernetes.io/service-account-token",
+        "Pod" | "ReplicaSet" => metadata["labels"][key] == value && metadata["ownerReferences"].is_array(),
+        _ => false,
+    }
+}
+
+/// Until no server runs in the cluster, or for long enough.
+async fn wait_for_servers(cluster: &Cluster) -> Result<(), ClusterError> {
+    let (key, value) = APP;
+    let namespaces = installed(cluster, "v1", "Namespace").await?;
+    let running = async || {
+        for namespace in &namespaces {
+            let pods = cluster.list_in(&namespace.name, "v1", "Pod", &format!("{key}={value}")).await?;
+            if let Some(pod) = pods.first() {
+                return Ok(Some(Place::of(pod)));
+            }
+        }
+        Ok::<_, ClusterError>(None)
+    };
+    let deadline = Instant::now() + SERVERS_LIMIT;
+    while let Some(pod) = running().await? {
+        if Instant::now() > deadline {
+            report::line(format!("{pod} still runs; it has no rights any more"));
+            break;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
 }
 
 /// Until the namespaces that were removed are gone, or for long enough.
@@ -149,7 +245,7 @@ async fn wait_for_namespaces(cluster: &Cluster) -> Result<(), ClusterError> {
             if namespaces.iter().all(|namespace| namespace["metadata"]["deletionTimestamp"].is_null()) {
                 return Ok(());
             }
-            tokio::time::sleep(NAMESPACE_POLL).await;
+            tokio::time::sleep(POLL).await;
         }
     };
     tokio::time::timeout(NAMESPACE_LIMIT, gone).await.unwrap_or_else(|_| {

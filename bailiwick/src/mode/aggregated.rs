@@ -27,11 +27,12 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
         ..AccessReviewOptions::default()
     };
     let directory = Arc::new(Directory::new(GroupsCount::ForOrganizations));
-    let reviews = AccessReviews::new(cluster.authorization.clone(), options);
+    let reviews =
+        AccessReviews::new(cluster.authorization.clone(), options).counted_by(parts.metrics.access_reviews.clone());
     let callers = WebhookCallers::new(flags.authorization_webhook_callers.clone());
     let asked = AuthorizerChain::new(vec![Box::new(callers), Box::new(reviews)]);
     let authorizer = chain(&parts.always_allow, asked, &directory);
-    let exposure = Arc::new(Exposure::new(authorizer.clone(), host.clone()));
+    let exposure = Arc::new(Exposure::new(authorizer.clone(), directory.clone(), host.clone()));
     let ours = if parts.aliases.unwrap_or(false) { kinds::with_aliases(kinds::all()?)? } else { kinds::all()? };
     let kinds = kinds::with_exposure(ours, &exposure);
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
@@ -59,7 +60,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     allocations.open(&registry).map_err(HandlerError::Furnish)?;
     registry.spawn(allocations.keep(registry.clone()));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
-    let access = Arc::new(ProjectAccess::new(directory.clone(), roles.policy(), Arc::new(namespaces.clone())));
+    let access = Arc::new(ProjectAccess::new(directory.clone(), Arc::new(roles.clone()), Arc::new(namespaces.clone())));
     follow_bindings(&registry, &access).await.map_err(HandlerError::Furnish)?;
     let (learning, own) = (access.clone(), cluster.own.clone());
     tokio::spawn(async move { learning.set_account(account(&own).await) });

@@ -32,7 +32,7 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
         memberships: directory.clone(),
     };
     let issuer: Arc<dyn TokenIssuer> = accounts.tokens.clone();
-    let exposure = Arc::new(Exposure::new(authorizer.clone(), host.clone()));
+    let exposure = Arc::new(Exposure::new(authorizer.clone(), directory.clone(), host.clone()));
     let ours = if parts.aliases.unwrap_or(true) { kinds::with_aliases(kinds::all()?)? } else { kinds::all()? };
     let ours = kinds::with_exposure(ours, &exposure);
     let hosted = kinds::with_tokens(kinds::host()?, &issuer)?;

@@ -50,6 +50,17 @@ impl World {
         self.cluster.kubectl(command.split(' ')).await.unwrap().success().unwrap()
     }
 
+    async fn register(&self, api_service: &str) {
+        let (version, group) = api_service.split_once('.').unwrap();
+        let spec = format!(
+            "group: {group}, version: {version}, groupPriorityMinimum: 1, versionPriority: 1, service: {{namespace: place, name: bailiwick}}"
+        );
+        let object = format!(
+            "{{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {{name: {api_service}}}, spec: {{{spec}}}}}"
+        );
+        self.cluster.admin().apply(&object).await.unwrap();
+    }
+
     /// Whom kube-apiserver believes, as PEM.
     async fn bundle(&self, api_service: &str) -> String {
         let bundle = self.kubectl(&format!("get apiservice {api_service} -o jsonpath={{.spec.caBundle}}")).await;
@@ -80,14 +91,7 @@ async fn servers_share_an_authority_and_renew_it_before_it_runs_out() {
         "{error}"
     );
     for name in &first.api_services {
-        let (version, group) = name.split_once('.').unwrap();
-        let spec = format!(
-            "group: {group}, version: {version}, groupPriorityMinimum: 1, versionPriority: 1, service: {{namespace: place, name: bailiwick}}"
-        );
-        let object = format!(
-            "{{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {{name: {name}}}, spec: {{{spec}}}}}"
-        );
-        world.cluster.admin().apply(&object).await.unwrap();
+        world.register(name).await;
     }
 
     // Both at once agree.
@@ -114,8 +118,29 @@ async fn servers_share_an_authority_and_renew_it_before_it_runs_out() {
     assert_ne!(serving(&folders[0]), certificate);
     assert_eq!(world.bundle(name).await, authority.pair.certificate);
 
+    // Also if the first APIService is gone, which is said; and the others are told.
+    let (certificate, others) = (serving(&folders[0]), &first.api_services[1..]);
+    world.kubectl(&format!("delete apiservice {name}")).await;
+    for other in others {
+        world.kubectl(&format!("patch apiservice {other} --type=merge -p {{\"spec\":{{\"caBundle\":null}}}}")).await;
+    }
+    world.pass(360).await;
+    let error = first.renew().await.unwrap_err();
+    assert!(error.to_string().starts_with(&format!("the APIService \"{name}\" cannot be told")), "{error}");
+    assert_ne!(serving(&folders[0]), certificate);
+    for other in others {
+        assert_eq!(world.bundle(other).await, authority.pair.certificate);
+    }
+
     // After eight years there is a new authority, and the old one is believed beside it.
-    world.pass(8 * 365).await;
+    world.pass(7 * 365 + 5).await;
+    second.renew().await.unwrap_err();
+    let next = second.authority().await.unwrap();
+    for other in others {
+        assert_eq!(world.bundle(other).await, format!("{}{}", next.pair.certificate, authority.pair.certificate));
+    }
+    assert_eq!(Pki::open(folders[1].path().join("pki"), second.now()).unwrap().authority(), next.pair.certificate);
+    world.register(name).await;
     second.renew().await.unwrap();
     let next = second.authority().await.unwrap();
     assert_ne!(next.pair.certificate, authority.pair.certificate);

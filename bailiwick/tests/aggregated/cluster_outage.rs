@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use bailiwick_test_host::{Etcd, Port};
 use tokio::time::{Instant, sleep};
 
 use crate::direct::Direct;
+use crate::giving::Given;
 use crate::process::{folder, program};
 use crate::world::{ENTRIES, eventually, world};
 
@@ -13,7 +15,7 @@ use crate::world::{ENTRIES, eventually, world};
 async fn without_the_cluster_nothing_new_is_allowed() {
     let (_turn, world) = world().await;
     let folder = folder();
-    let server = world.start(folder.path(), &["--authorization-webhook-cache-authorized-ttl=2s"]).await;
+    let server = world.serve(folder.path(), &["--authorization-webhook-cache-authorized-ttl=2s"]).await;
     let tls = world.cluster.tls();
     world
         .run("create clusterrole outage-reader --verb=list --resource=resourcecatalogentries.catalog.bailiwick.dev")
@@ -57,7 +59,7 @@ async fn without_the_cluster_nothing_new_is_allowed() {
 async fn a_server_that_waits_for_the_cluster_lives_and_is_not_ready() {
     let (_turn, world) = world().await;
     let folder = folder();
-    let port = bailiwick_test_host::Port::reserve().unwrap();
+    let port = Port::reserve().unwrap();
     // An account without any rights.
     let stranger = world.cluster.user("stranger", &[]).unwrap();
     let arguments = [
@@ -82,4 +84,33 @@ async fn a_server_that_waits_for_the_cluster_lives_and_is_not_ready() {
         assert_eq!(answer.headers["retry-after"], "1");
     }
     child.kill().await.unwrap();
+}
+
+/// O-06: a server that does not hear of its cluster does not know whose a project is by now, and so has no opinion when another
+/// kube-apiserver asks what organizations give: whether the one that it hears of is gone, or does not say a word.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_by_a_server_without_its_cluster() {
+    let (_turn, world) = world().await;
+    let etcd = Etcd::options().start().await.unwrap();
+    let (folder, port) = (folder(), Port::reserve().unwrap());
+    let server = world.start_with(&etcd, folder.path(), port.number(), &[]).await;
+    let given = Given::make(world, &server).await;
+    let is_given = async || given.is_given().await;
+    let apiserver = world.cluster.apiserver();
+    for is_killed in [false, true] {
+        eventually("it is given", is_given).await;
+        match is_killed {
+            true => apiserver.kill().await.unwrap(),
+            false => apiserver.pause().unwrap(),
+        }
+        let last = given.ends("the cluster").await;
+        match is_killed {
+            true => apiserver.start().await.unwrap(),
+            false => apiserver.resume().unwrap(),
+        }
+        apiserver.wait_ready().await.unwrap();
+        let back = eventually("it is given again", is_given).await;
+        println!("it was last given {last:?} after the cluster was gone, and again {back:?} after it was back");
+    }
+    server.stop().await;
 }

@@ -8,8 +8,9 @@ use http_body_util::BodyExt;
 use tokio::time::timeout;
 
 use crate::direct::Direct;
+use crate::giving::Given;
 use crate::process::folder;
-use crate::world::{ENTRIES, entry, world};
+use crate::world::{ENTRIES, entry, eventually, world};
 
 /// How long etcd is gone. What depends on the time shows much sooner.
 const OUTAGE: Duration = Duration::from_secs(8);
@@ -72,4 +73,25 @@ async fn replicas_outlive_their_etcd() {
     for server in running {
         server.stop().await;
     }
+}
+
+/// O-06: a server without its etcd does not know what was taken away meanwhile, and so has no opinion when a cluster asks what
+/// organizations give.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_by_a_server_without_its_etcd() {
+    let (_turn, world) = world().await;
+    let etcd = Etcd::options().start().await.unwrap();
+    let (folder, port) = (folder(), Port::reserve().unwrap());
+    let server = world.start_with(&etcd, folder.path(), port.number(), &[]).await;
+    let given = Given::make(world, &server).await;
+    let is_given = async || given.is_given().await;
+    eventually("it is given", is_given).await;
+
+    etcd.member(0).kill().await.unwrap();
+    let last = given.ends("etcd").await;
+    etcd.member(0).start().await.unwrap();
+    etcd.wait_ready().await.unwrap();
+    let back = eventually("it is given again", is_given).await;
+    println!("it was last given {last:?} after etcd was gone, and again {back:?} after it was back");
+    server.stop().await;
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::host::manifests;
 use crate::process::folder;
 use crate::world::{GROUPS, VERSION, World, entry, eventually, world};
 
@@ -49,6 +50,7 @@ async fn an_outage_of_ours_stays_ours() {
     })
     .await;
     Measured::of(world, "killed").await.is_no_worse_than(&before);
+    with_the_webhook_only_quotas_are_refused(world).await;
 
     // The namespace waits, and says for whom.
     world.run("delete namespace stuck --wait=false").await;
@@ -65,6 +67,29 @@ async fn an_outage_of_ours_stays_ours() {
     println!("the namespace that waited went {freed:?} after we were back");
     assert_eq!(world.run("get rce -A -o name").await, "");
     server.stop().await;
+}
+
+/// The webhook that an installation has, too: while nobody answers it, quotas cannot be written where it is asked, and everything
+/// else can.
+async fn with_the_webhook_only_quotas_are_refused(world: &World) {
+    let installed = manifests(&["--external-name=localhost", "--port=1"]).await;
+    let webhook = installed.split("---\n").find(|object| object.contains("kind: ValidatingWebhookConfiguration"));
+    world.make_object(webhook.unwrap()).await;
+    let quota = async |namespace: &str| {
+        let command = format!("create quota held -n {namespace} --hard=pods=1 --dry-run=server");
+        world.cluster.kubectl(command.split(' ')).await.unwrap()
+    };
+    eventually("quotas are refused", async || {
+        let output = quota("default").await;
+        !output.status.success() && output.stderr.contains("quotas.quota.bailiwick.dev")
+    })
+    .await;
+    assert!(quota("kube-system").await.status.success());
+    world.run("create configmap unharmed").await;
+    world.run("label configmap unharmed still=so").await;
+    world.run("delete configmap unharmed").await;
+    world.run("delete validatingwebhookconfiguration quota.bailiwick.dev").await;
+    eventually("quotas are written again", async || quota("default").await.status.success()).await;
 }
 
 /// How long the cluster takes for what is its own.

@@ -88,6 +88,7 @@ async fn namespaces_are_the_clusters(shell: &Shell) {
     // What is there can still be changed, or nothing could end.
     let release = r#"patch rce a -n brief-0 --type=merge -p {"metadata":{"finalizers":null}}"#;
     shell.run(release).await;
-    shell.run("wait --for=delete namespace/brief-0 --timeout=60s").await;
+    let all = (0..5).map(|number| format!("namespace/brief-{number}")).collect::<Vec<_>>().join(" ");
+    shell.run(&format!("wait --for=delete {all} --timeout=60s")).await;
     assert_eq!(shell.run("get rce -A -o name").await, "");
 }

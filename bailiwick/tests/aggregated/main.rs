@@ -5,19 +5,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail it")]
 
+mod accounts;
 mod cluster_outage;
-mod direct;
 mod etcd_outage;
+mod giving;
 mod harm;
 mod identity;
 mod kubectl;
 mod ownership;
 mod pod;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod replicas;
 mod rotation;
-#[path = "../support/scenario.rs"]
-mod scenario;
+#[path = "../support/mod.rs"]
+mod support;
 mod world;
+
+use support::{direct, host, process, scenario};

@@ -1,4 +1,4 @@
-//! The aggregator's authority is replaced while requests pass.
+//! Authorities that the cluster believes come and go while requests pass.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,6 +75,38 @@ async fn the_aggregators_authority_is_replaced_under_load() {
         passed.load(Ordering::Relaxed)
     );
     assert!(world.run(CONFIG_MAP).await.contains("front-proxy-client"));
+    server.stop().await;
+}
+
+/// R-20, for the authorities of clients: one that the cluster's ConfigMap names from now on is believed, and one that it names no
+/// more is not; those of the others stay.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_of_clients_comes_and_goes() {
+    let (_turn, world) = world().await;
+    let folder = folder();
+    let server = world.serve(folder.path(), &[]).await;
+    let authority = Authority::new("more clients").unwrap();
+    let newcomer = authority.client("newcomer", &["system:masters"]).unwrap();
+    let stranger = Authority::new("more clients").unwrap().client("newcomer", &["system:masters"]).unwrap();
+    let [newcomer, stranger] = [&newcomer, &stranger].map(|identity| world.direct(&server, Some(identity)));
+    let known = world.master(&server);
+    let is_known = async |direct: &Direct| direct.get(ENTRIES).await.code == 200;
+    assert!(is_known(&known).await && !is_known(&newcomer).await);
+    let place = "configmap extension-apiserver-authentication -n kube-system";
+    let before = world.run(&format!("get {place} -o jsonpath={{.data.client-ca-file}}")).await;
+    let name = async |authorities: &str| {
+        let patch = serde_json::json!({"data": {"client-ca-file": authorities}}).to_string();
+        let words = format!("patch {place} --type=merge -p");
+        let words = words.split(' ').chain([patch.as_str()]);
+        world.cluster.kubectl(words).await.unwrap().success().unwrap();
+    };
+    name(&format!("{before}{}", authority.certificate())).await;
+    let came = eventually("the new authority is believed", async || is_known(&newcomer).await).await;
+    assert!(is_known(&known).await && !is_known(&stranger).await);
+    name(&before).await;
+    let went = eventually("it is no longer believed", async || !is_known(&newcomer).await).await;
+    assert!(is_known(&known).await);
+    println!("an authority of clients was believed after {came:?}, and no longer after {went:?}");
     server.stop().await;
 }
 

@@ -162,6 +162,14 @@ impl World {
         Server::start_on(folder, port, &flags).await
     }
 
+    /// Starts our program elsewhere, as an account of this kubeconfig.
+    pub(crate) async fn start_as(&self, kubeconfig: &Path, folder: &Path, arguments: &[&str]) -> Server {
+        let flags = self.flags(self.cluster.etcd()).into_iter().filter(|flag| !flag.starts_with("--kubeconfig="));
+        let mut command = program(folder, &["--secure-port=0"]);
+        command.args(flags).arg(format!("--kubeconfig={}", kubeconfig.display())).args(arguments);
+        Server::start_command(folder, command).await
+    }
+
     /// Starts our program elsewhere, as a pod of the cluster whose service account's files are in this folder.
     pub(crate) async fn start_in_pod(&self, folder: &Path, account: &Path) -> Server {
         let flags = self.flags(self.cluster.etcd()).into_iter().filter(|flag| !flag.starts_with("--kubeconfig="));
@@ -184,6 +192,13 @@ impl World {
         self.touch().await;
         for group in GROUPS {
             self.run(&format!("wait --for=condition=Available apiservice/{VERSION}.{group} --timeout=60s")).await;
+            // A cluster that was stopped meanwhile says so before it has looked itself.
+            eventually("the cluster's clients find the group", async || {
+                let group = format!("--api-group={group}");
+                let found = self.cluster.kubectl(["api-resources", &group, "-o", "name"]).await.unwrap();
+                found.status.success() && !found.stdout.is_empty()
+            })
+            .await;
         }
     }
 

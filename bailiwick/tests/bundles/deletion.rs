@@ -4,10 +4,16 @@ use serde_json::json;
 
 use crate::shop::{BUNDLES, MAPS, SLEEPERS, Shop, condition, map, part, sleeper};
 
-in_both_modes!(in_the_reverse_order, each_by_its_lifecycle, what_stays, without_an_account_and_with_a_namespace);
+in_both_modes!(
+    in_the_reverse_order,
+    whoever_writes_it_anew,
+    each_by_its_lifecycle,
+    what_stays,
+    without_an_account_and_with_a_namespace
+);
 
 /// B-SMITH-5, P-4: what depends on something goes before it, by what was written down, even if the kind is gone.
-async fn in_the_reverse_order(shop: Shop) {
+async fn in_the_reverse_order(shop: &Shop) {
     shop.define("brief.example.dev", "Brief", json!({})).await;
     let brief =
         json!({ "apiVersion": "brief.example.dev/v1", "kind": "Brief", "metadata": { "name": "b" }, "spec": {} });
@@ -18,7 +24,11 @@ async fn in_the_reverse_order(shop: Shop) {
     shop.until(&format!("{SLEEPERS}/last"), |_| true).await;
     shop.wake("last", "").await;
     shop.ready("ordered").await;
-    shop.root.delete(&format!("{BUNDLES}/ordered")).await.expect(200);
+    let left_to_others = json!({ "metadata": { "finalizers": ["foregroundDeletion"] } });
+    let refused = shop.root.merge(&format!("{BUNDLES}/ordered"), &left_to_others).await.expect(403);
+    assert!(refused["message"].as_str().unwrap().contains("in which order"), "{refused}");
+    // As the garbage collector asks where an owner goes in the foreground, which waits for it.
+    shop.root.delete(&format!("{BUNDLES}/ordered?propagationPolicy=Foreground")).await.expect(200);
     let deleting =
         shop.until(&format!("{BUNDLES}/ordered"), |bundle| condition(bundle, "Ready")["reason"] == "Deleting").await;
     assert!(condition(&deleting, "Ready")["message"].as_str().unwrap().contains("Sleeper \"last\""), "{deleting:#}");
@@ -33,8 +43,31 @@ async fn in_the_reverse_order(shop: Shop) {
     assert_eq!(shop.root.get(&format!("{MAPS}/first")).await.code, 404);
 }
 
+/// B-SMITH-5: who writes a Bundle anew, as they know it, does not make it forget what it has to do before it goes; and whose account
+/// is another one now is used again once somebody who may has changed what is wanted.
+async fn whoever_writes_it_anew(shop: &Shop) {
+    let mut kept = part(&[], map("kept", json!({})));
+    kept["lifecycle"] = json!("Retain");
+    shop.write("anew", json!([kept])).await;
+    let mut bundle = shop.ready("anew").await;
+    let path = format!("{BUNDLES}/anew");
+    bundle["metadata"] = json!({ "name": "anew", "resourceVersion": bundle["metadata"]["resourceVersion"] });
+    let written = shop.root.put(&path, &bundle).await.expect(200);
+    assert_eq!(written["metadata"]["finalizers"], json!(["bundle.bailiwick.dev/cleanup"]));
+    shop.root.delete("/api/v1/namespaces/shop/serviceaccounts/builder").await.expect(200);
+    shop.account("builder").await;
+    let told = shop.until(&path, |bundle| condition(bundle, "Ready")["reason"] == "AccountReplaced").await;
+    assert!(condition(&told, "Ready")["message"].as_str().unwrap().contains("change anything in spec"), "{told:#}");
+    shop.root.merge(&path, &json!({ "spec": { "inferDependencies": true } })).await.expect(200);
+    shop.ready("anew").await;
+    shop.root.delete(&path).await.expect(200);
+    shop.gone(&path).await;
+    let kept = shop.root.get(&format!("{MAPS}/kept")).await.expect(200);
+    assert_eq!(kept["metadata"]["ownerReferences"], json!(null));
+}
+
 /// B-SMITH-5: what is taken out, or whose Bundle goes, goes or stays as its lifecycle says, whatever else is said.
-async fn each_by_its_lifecycle(shop: Shop) {
+async fn each_by_its_lifecycle(shop: &Shop) {
     let with = |name: &str, lifecycle: &str, before: &[&str]| {
         let mut part = part(before, map(name, json!({})));
         part["lifecycle"] = json!(lifecycle);
@@ -69,10 +102,7 @@ async fn each_by_its_lifecycle(shop: Shop) {
     // Back again, and the Bundle is to go: nothing goes while something is protected.
     shop.change("lived", all).await;
     shop.ready("lived").await;
-    let foreground = format!("{at}?propagationPolicy=Foreground");
-    let refused = shop.root.delete(&foreground).await.expect(403);
-    assert!(refused["message"].as_str().unwrap().contains("in the foreground"), "{refused}");
-    shop.root.delete(&at).await.expect(200);
+    shop.root.delete(&format!("{at}?propagationPolicy=Foreground")).await.expect(200);
     let told = shop.until(&at, |bundle| condition(bundle, "Ready")["reason"] == "Protected").await;
     assert!(condition(&told, "Ready")["message"].as_str().unwrap().contains("nothing is deleted"), "{told:#}");
     for name in ["needed", "dear", "goes", "retained", "orphaned"] {
@@ -98,7 +128,7 @@ async fn each_by_its_lifecycle(shop: Shop) {
 }
 
 /// P-10, B-09, and what people ask for: what is somebody else's by now stays, and so does all of it if it is to be orphaned.
-async fn what_stays(shop: Shop) {
+async fn what_stays(shop: &Shop) {
     shop.write("taken", json!([part(&[], map("a", json!({}))), part(&[], map("b", json!({})))])).await;
     shop.ready("taken").await;
     let other = json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "038b49a6-e746-11e6-baf3-ee8d75af8f6e", "controller": true }]);
@@ -130,7 +160,7 @@ async fn what_stays(shop: Shop) {
 }
 
 /// Decision 38: without its account a Bundle stays, and says what to do; with its namespace it goes.
-async fn without_an_account_and_with_a_namespace(shop: Shop) {
+async fn without_an_account_and_with_a_namespace(shop: &Shop) {
     shop.write("left", json!([part(&[], map("a", json!({})))])).await;
     shop.ready("left").await;
     let account = "/api/v1/namespaces/shop/serviceaccounts/builder";

@@ -2,17 +2,34 @@
 
 use std::time::Duration;
 
+use bailiwick_test_host::Kubectl;
 use http::Method;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::behind;
+use crate::invariants::{CANARY, MEASURE};
 use crate::process::PATIENCE;
 use crate::site::{Mode, Person, Site};
+use crate::support::rights::Ledger;
 
 pub(crate) const BUNDLES: &str = "/apis/bundle.bailiwick.dev/v1alpha1/namespaces/shop/bundles";
 pub(crate) const SECRETS: &str = "/api/v1/namespaces/shop/secrets";
 pub(crate) const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 pub(crate) const SLEEPERS: &str = "/apis/tpr.atlassian.com/v1/namespaces/shop/sleepers";
+pub(crate) const CLAIMS: &str = "/apis/smith.atlassian.com/v1/namespaces/shop/resourceclaims";
+pub(crate) const BINDINGS: &str = "/apis/smith.atlassian.com/v1/namespaces/shop/resourcebindings";
+/// After which time is looked at what nobody tells of.
+pub(crate) const LOOKED_AT_AGAIN: Duration = Duration::from_secs(15);
+/// By this the cluster hands on the group by which others know Bundles, or that of the sample kinds: one of both.
+const SMITH: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1.smith.atlassian.com";
+/// What is gone when the cluster's garbage collector has done its part. It asks a server that was away, as ours is between two
+/// tests, again after up to half a minute.
+const GONE: Duration = PATIENCE.saturating_mul(3);
+const ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -20,18 +37,69 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 pub(crate) struct Shop {
     pub(crate) site: Site,
     pub(crate) root: Person,
+    /// What everyone could do at first, and what was given and taken since; nothing before it is open.
+    pub(crate) rights: Option<Ledger>,
+    /// The controller of the sample kinds, where there are any.
+    _controller: Option<AbortOnDropHandle<()>>,
 }
 
 // === impl Shop ===
 
 impl Shop {
-    pub(crate) async fn open(site: Site) -> Self {
-        let shop = Self { root: site.root(), site };
+    pub(crate) async fn open(mode: Mode) -> Self {
+        Self::open_with(mode, &[]).await
+    }
+
+    /// One whose Bundles are also known by the name that others know.
+    pub(crate) async fn open_with_aliases(mode: Mode) -> Self {
+        let shop = Self::open_with(mode, &["--alias-groups"]).await;
+        if mode == Mode::Behind {
+            // Nobody else may have the group.
+            for plural in ["resourceclaims", "resourcebindings"] {
+                let definition = format!("{DEFINITIONS}/{plural}.smith.atlassian.com");
+                shop.root.delete(&definition).await;
+                shop.gone(&definition).await;
+            }
+            shop.gone(SMITH).await;
+            behind::shared().await.register_aliases().await;
+        }
+        shop.served(&BUNDLES.replace("bundle.bailiwick.dev/v1alpha1", "smith.atlassian.com/v1")).await;
+        shop
+    }
+
+    /// One in which that name is free for others' kinds.
+    pub(crate) async fn open_without_aliases(mode: Mode) -> Self {
+        Self::open_with(mode, &["--alias-groups=false"]).await
+    }
+
+    /// One with the sample kinds, which are in that group, and their controller beside it.
+    pub(crate) async fn open_with_claims(mode: Mode) -> Self {
+        let shop = Self::open_without_aliases(mode).await;
+        let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/definitions.yaml");
+        shop.kubectl(&format!("apply -f {definitions}")).await;
+        shop.served(CLAIMS).await;
+        shop.served(BINDINGS).await;
+        let controller = AbortOnDropHandle::new(tokio::spawn(bailiwick_examples::run(shop.client().await)));
+        Self { _controller: Some(controller), ..shop }
+    }
+
+    async fn open_with(mode: Mode, flags: &[&str]) -> Self {
+        let site = match mode {
+            Mode::Alone => Site::alone_with(flags).await,
+            Mode::Behind => Site::behind_with(flags).await,
+        };
+        let mut shop = Self { root: site.root(), site, rights: None, _controller: None };
         let namespace = "/api/v1/namespaces/shop";
-        if shop.site.mode == Mode::Behind && shop.root.get(namespace).await.code == 200 {
-            // What an earlier test has left.
-            shop.root.delete(namespace).await;
-            shop.gone(namespace).await;
+        if shop.site.mode == Mode::Behind {
+            // What an earlier test has left: a group that nobody serves any more keeps namespaces from going.
+            if shop.root.get(SMITH).await.json()["spec"]["service"].is_object() {
+                shop.root.delete(SMITH).await.expect(200);
+                shop.gone(SMITH).await;
+            }
+            if shop.root.get(namespace).await.code == 200 {
+                shop.root.delete(namespace).await;
+                shop.gone(namespace).await;
+            }
         }
         shop.root.post("/api/v1/namespaces", &crate::site::namespace("shop", None)).await.expect(201);
         if shop.site.mode == Mode::Behind {
@@ -54,6 +122,10 @@ impl Shop {
             }),
         )
         .await;
+        shop.root.post(SECRETS, &secret("vault", json!({ "password": CANARY }))).await.expect(201);
+        shop.until("/api/v1/namespaces/shop/serviceaccounts/default", |_| true).await;
+        shop.site.a_moment().await;
+        shop.rights = Some(Ledger::open(&MEASURE, &shop.site).await);
         shop
     }
 
@@ -68,7 +140,25 @@ impl Shop {
         self.bind(account, rules, subject).await;
     }
 
+    /// Gives rights, and waits until they count: the cluster takes a moment to notice.
     pub(crate) async fn bind(&self, name: &str, rules: Value, subject: Value) {
+        let user = match subject["kind"].as_str() {
+            Some("ServiceAccount") => format!("system:serviceaccount:shop:{}", subject["name"].as_str().unwrap()),
+            _ => subject["name"].as_str().unwrap().to_owned(),
+        };
+        let giving = self.give(name, rules, subject, &user);
+        self.when_rights_change(&user, giving).await;
+    }
+
+    /// Someone who may does change what this one can do in the shop.
+    pub(crate) async fn when_rights_change(&self, who: &str, change: impl Future<Output = ()>) {
+        match &self.rights {
+            Some(rights) => rights.when_rights_change(&self.site, ("shop", who), change).await,
+            None => change.await,
+        }
+    }
+
+    async fn give(&self, name: &str, rules: Value, subject: Value, user: &str) {
         let role = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": name }, "rules": rules,
         });
@@ -78,6 +168,18 @@ impl Shop {
             "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name }, "subjects": [subject],
         });
         self.root.post(&format!("{RBAC}/namespaces/shop/rolebindings"), &binding).await.expect(201);
+        let first = |rule: &Value, list: &str| rule[list][0].as_str().unwrap_or_default().to_owned();
+        for rule in rules.as_array().unwrap() {
+            let question = json!({ "spec": { "user": user, "resourceAttributes": {
+                "namespace": "shop", "verb": first(rule, "verbs"), "group": first(rule, "apiGroups"),
+                "resource": first(rule, "resources"), "name": first(rule, "resourceNames"),
+            } } });
+            let began = Instant::now();
+            while self.root.post(ACCESS_REVIEWS, &question).await.expect(201)["status"]["allowed"] != true {
+                assert!(began.elapsed() < PATIENCE, "{user} has not got {rule}");
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
     }
 
     pub(crate) async fn forbid(&self, account: &str) {
@@ -169,12 +271,27 @@ impl Shop {
         panic!("{path} stays {last:#}")
     }
 
+    /// Waits until an object is gone.
     pub(crate) async fn gone(&self, path: &str) {
         let began = Instant::now();
         while self.root.get(path).await.code != 404 {
-            assert!(began.elapsed() < PATIENCE, "{path} stays: {}", self.root.get(path).await.json());
+            assert!(began.elapsed() < GONE, "{path} stays: {}", self.root.get(path).await.json());
             sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// What kubectl prints for a command, which must succeed; its words are separated by spaces.
+    pub(crate) async fn kubectl(&self, command: &str) -> String {
+        let kubectl = Kubectl::new(&self.site.kubeconfig).await.unwrap();
+        let output = kubectl.run(command.split(' ')).await.unwrap();
+        output.success().unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// A client as anyone would make it, from the administrator's kubeconfig.
+    pub(crate) async fn client(&self) -> Client {
+        let kubeconfig = Kubeconfig::read_from(&self.site.kubeconfig).unwrap();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+        Client::try_from(config).unwrap()
     }
 
     /// Says in the status of an object what its controller would say.

@@ -1,11 +1,12 @@
 //! Whoever acts for others gains them nothing: what is done is done as an account that they may act as, and by nobody else.
 
-use http::Method;
+use http::{HeaderValue, Method};
 use serde_json::{Value, json};
 
+use crate::client::{JSON, request};
 use crate::market::{Market, claims, core, entries};
 use crate::objects::{claim, condition, config_map, entry, list, local};
-use crate::site::Person;
+use crate::site::{Person, Site};
 use crate::witness::nothing_was_done_as_ourselves;
 
 in_both_modes!(
@@ -13,9 +14,11 @@ in_both_modes!(
     no_way_of_writing_gets_through,
     nobody_gains_by_a_claim,
     nothing_is_adopted,
+    nothing_is_removed_that_was_not_made,
+    no_claim_follows_from_itself,
 );
 
-/// D-01, D-02, D-06, D-11, I2: the host's own audit log shows as whom each copy was made, and each source read.
+/// CAT-49, M-CAT-7, D-01, D-02, D-06, D-11, I2: the host's own audit log shows as whom each copy was made, and each source read.
 async fn what_follows_from_a_claim_is_done_as_its_account(site: &mut Market) {
     site.publish(&entry("both", local(&[("Secret", "creds"), ("ConfigMap", "settings")]))).await;
     site.claimed(&claim("mine", "both", json!({ "keepSynchronized": true }))).await;
@@ -57,8 +60,8 @@ struct Path {
     code: u16,
 }
 
-/// The table of paths: D-01, D-03, D-05 to D-08, D-11, D-13 and D-14, each in every way to write (D-15), and the invariants in the end.
-/// Whichever way is taken, all rules are asked.
+/// The table of paths: D-01, D-03 to D-08, D-11, D-13 and D-14, each in every way to write (D-15), through the cluster and past
+/// it, and the invariants in the end. Whichever way is taken, all rules are asked.
 async fn no_way_of_writing_gets_through(site: &mut Market) {
     let allowed =
         |plural: &str| json!({ "apiGroups": ["catalog.bailiwick.dev"], "resources": [plural], "verbs": ["*"] });
@@ -92,6 +95,13 @@ async fn no_way_of_writing_gets_through(site: &mut Market) {
     for object in [role, elsewhere, token, unknown] {
         path("D-03", "pat", &in_shop, entry("bad", list(json!([object]))), 422);
     }
+    // What a claimant says about copies is about their names and labels, and nothing else.
+    for name_prefix in ["../../../b/configmaps/", "x/", "%2e%2e%2f", "X\n", "-"] {
+        path("D-04", "eddie", &in_a, claim("bad", "base", json!({ "namePrefix": name_prefix })), 422);
+    }
+    for labels in [json!({ "a b": "c" }), json!({ "app": "x\nkind: Role" })] {
+        path("D-04", "eddie", &in_a, claim("bad", "base", json!({ "additionalLabels": labels })), 422);
+    }
     path("D-14", "pat", &in_shop, entry("bad", list(json!([claim("again", "bad", json!({}))]))), 422);
     let stale = json!({ "resourceCatalogEntry": { "namespace": "shop", "name": "base", "uid": "another" } });
     path("D-05", "eddie", &in_a, claim("bad", "base", stale), 409);
@@ -108,9 +118,12 @@ async fn no_way_of_writing_gets_through(site: &mut Market) {
         path("A1", who, &in_a, claim("bad", "base", labelled.clone()), 403);
         path("A1", who, &in_shop, entry("bad", local(&[("Secret", "creds")])), 403);
     }
-    let before = everything(site).await;
+    let (before, ways) = (everything(site).await, site.site.ways().await);
     for path in paths {
-        path.is_refused(site).await;
+        for way in &ways {
+            path.is_refused(site, &way.acting_as(path.who)).await;
+        }
+        path.is_not_for_strangers(site).await;
     }
     assert_eq!(everything(site).await, before, "nothing has changed");
 }
@@ -131,9 +144,8 @@ async fn everything(site: &Market) -> Vec<Value> {
 
 impl Path {
     /// Tries every way to write, on an object that is not there and on the one that is called `base`.
-    async fn is_refused(&self, site: &Market) {
+    async fn is_refused(&self, site: &Market, person: &Person) {
         let Self { id, who, collection, object, .. } = self;
-        let person = site.user(who);
         let spec = &object["spec"];
         let base = site.root().get(&format!("{collection}/base")).await;
         self.expect("create", person.post(collection, object).await.code);
@@ -141,7 +153,11 @@ impl Path {
         let mut generated = object.clone();
         generated["metadata"] = json!({ "generateName": "bad-", "labels": object["metadata"]["labels"] });
         self.expect("generated name", person.post(collection, &generated).await.code);
-        self.expect("apply", self.apply(&person, "bad").await);
+        self.expect("apply", self.apply(person, "bad").await);
+        if *id == "A1" {
+            // Those who may write here may also remove.
+            self.expect("deletecollection", person.delete(&format!("{collection}?dryRun=All")).await.code);
+        }
         if base.code != 200 {
             return;
         }
@@ -156,11 +172,26 @@ impl Path {
         let operations = json!([{ "op": "replace", "path": "/spec", "value": spec }]);
         let patched = person.send(Method::PATCH, &at, "application/json-patch+json", Some(&operations)).await;
         self.expect("JSON patch", patched.code);
-        self.expect("forced apply", self.apply(&person, "base").await);
+        self.expect("forced apply", self.apply(person, "base").await);
         let forged = json!({ "status": { "requester": { "username": "root" }, "localResources": null } });
         let status = person.merge(&format!("{at}/status"), &forged).await;
         // fay and dev were given everything but the status of others' objects.
         assert_eq!(status.code, 403, "{id}: {who} writes a status: {}", status.text());
+    }
+
+    /// Whoever has no credential is let in by nothing that they say of themselves.
+    async fn is_not_for_strangers(&self, site: &Market) {
+        let forged = || {
+            let mut request = request(Method::POST, &self.collection, JSON, self.object.to_string().into());
+            for (header, value) in
+                [("x-remote-user", self.who), ("x-remote-group", "system:masters"), ("impersonate-user", self.who)]
+            {
+                request.headers_mut().insert(header, HeaderValue::from_static(value));
+            }
+            request
+        };
+        let code = site.site.stranger_asks(forged).await.code;
+        assert!(matches!(code, 401 | 403), "{}: a stranger as {}: {code}", self.id, self.who);
     }
 
     async fn apply(&self, person: &Person, name: &str) -> u16 {
@@ -212,7 +243,79 @@ async fn nobody_gains_by_a_claim(site: &mut Market) {
     site.user("pat").post(&entries("shop"), &entry("token", list(json!([token])))).await.expect(422);
 }
 
-/// D-10: what someone made in advance, however it looks, is not taken over.
+/// D-09: whoever may write the status of claims cannot have their accounts remove what is not theirs.
+async fn nothing_is_removed_that_was_not_made(site: &mut Market) {
+    site.publish(&entry("set", list(json!([config_map("x", json!({}))])))).await;
+    let foreign = site.make("a", "configmaps", &config_map("theirs", json!({ "keep": "me" }))).await;
+    let mine = site.claimed(&claim("mine", "set", json!({ "keepSynchronized": true }))).await;
+    let at = format!("{}/mine", claims("a"));
+    let made = mine["status"]["createdResources"].clone();
+    let uid = &foreign["metadata"]["uid"];
+    let told = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "theirs", "uid": uid });
+    let forged = json!({ "status": { "createdResources": [made[0], told] } });
+    site.root().merge(&format!("{at}/status"), &forged).await.expect(200);
+    site.user("eddie").merge(&at, &json!({ "spec": { "generation": 1 } })).await.expect(200);
+    let told = site.until(&at, |claim| claim["status"]["generation"] == 1).await;
+    assert_eq!(told["status"]["createdResources"], made, "it is not the claim's");
+    assert_eq!(site.root().get(&core("a", "configmaps", "theirs")).await.expect(200), foreign);
+}
+
+/// D-14: a claim makes a Bundle that makes a claim of the same entry: that is refused, and told where someone looks for it. Nor do
+/// claims follow from one another without end.
+async fn no_claim_follows_from_itself(site: &mut Market) {
+    let again = claim("again", "loop", json!({ "namePrefix": "again-" }));
+    let bundle = json!({
+        "apiVersion": "bundle.bailiwick.dev/v1alpha1", "kind": "Bundle", "metadata": { "name": "loop" },
+        "spec": { "serviceAccountName": "maker", "resources": [{ "name": "again", "spec": again }] },
+    });
+    site.publish(&entry("loop", list(json!([bundle])))).await;
+    site.bind("a", "maker-claims", "Role/claim-gold", "ServiceAccount/maker").await;
+    site.claimed(&claim("mine", "loop", json!({ "namePrefix": "my-" }))).await;
+    let at = "/apis/bundle.bailiwick.dev/v1alpha1/namespaces/a/bundles/my-loop";
+    let told = site.until(at, |bundle| bundle["status"]["resources"][0]["message"].is_string()).await;
+    let message = told["status"]["resources"][0]["message"].as_str().unwrap();
+    assert!(message.contains("the claim would follow from itself"), "{message}");
+    let all = site.root().get(&claims("a")).await.expect(200);
+    assert_eq!(all["items"].as_array().unwrap().len(), 1, "{all}");
+    // One from the other.
+    let eddie = site.user("eddie");
+    let mut owner: Option<Value> = None;
+    for number in 0..5 {
+        let name = format!("set-{number}");
+        site.publish(&entry(&name, list(json!([config_map(&name, json!({}))])))).await;
+        let mut next = claim(&name, &name, json!({}));
+        if let Some(owner) = &owner {
+            next["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+                "uid": owner["metadata"]["uid"],
+            }]);
+        }
+        let answer = eddie.post(&claims("a"), &next).await;
+        if number < 4 {
+            owner = Some(answer.expect(201));
+            continue;
+        }
+        let refusal = answer.expect(422);
+        assert!(refusal["message"].as_str().unwrap().contains("follows from more than 3 others"), "{refusal}");
+    }
+}
+
+/// I4, D-12: a server that tells all it can in its log does not tell what is in Secrets.
+#[tokio::test]
+async fn the_log_tells_no_secret() {
+    let site = Market::open(Site::alone_with(&["--v=10"]).await).await;
+    site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
+    site.claimed(&claim("mine", "creds", json!({ "keepSynchronized": true }))).await;
+    site.account("a", "weak").await;
+    let weak = claim("refused", "creds", json!({ "serviceAccountName": "weak", "namePrefix": "weak-" }));
+    site.user("eddie").post(&claims("a"), &weak).await.expect(201);
+    site.until(&format!("{}/refused", claims("a")), |claim| condition(claim, "Ready").1 == "Forbidden").await;
+    let log = site.site.server.stop_and_tell().await;
+    assert!(log.contains("is tried again"), "it tells much");
+    assert!(!log.contains("hunter2") && !log.contains("aHVudGVyMg"), "and no secret");
+}
+
+/// D-10, D-CAT-12: what someone made in advance, however it looks, is not taken over.
 async fn nothing_is_adopted(site: &mut Market) {
     site.publish(&entry("set", list(json!([config_map("x", json!({ "from": "entry" }))])))).await;
     let mut bait = config_map("x", json!({ "from": "bait" }));

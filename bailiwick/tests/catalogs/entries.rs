@@ -13,7 +13,7 @@ in_both_modes!(
     what_is_wrong_with_an_entry_is_told
 );
 
-/// CAT-33, CAT-34, CAT-36, CAT-37: the answer to the POST says what is exposed, each with its UID; what is missing is named.
+/// CAT-33, CAT-34, CAT-36, CAT-37, M-CAT-3, D-CAT-2: the answer to the POST says what is exposed, each with its UID; what is missing is named.
 async fn exposed_resources_are_found_when_the_entry_is_written(site: &mut Market) {
     let (root, pat) = (site.root(), site.user("pat"));
     let uid = |object: &Value| object["metadata"]["uid"].clone();
@@ -54,7 +54,7 @@ async fn exposed_resources_are_found_when_the_entry_is_written(site: &mut Market
     pat.get(&format!("{}/dry", entries("shop"))).await.expect(404);
 }
 
-/// CAT-35, CAT-44: nobody publishes what they cannot get, whoever published it before.
+/// CAT-35, CAT-44, D-CAT-11: nobody publishes what they cannot get, whoever published it before.
 async fn nobody_publishes_what_they_cannot_get(site: &mut Market) {
     let writes =
         json!({ "apiGroups": ["catalog.bailiwick.dev"], "resources": ["resourcecatalogentries"], "verbs": ["*"] });
@@ -99,7 +99,7 @@ async fn nobody_publishes_what_they_cannot_get(site: &mut Market) {
     dev.send(http::Method::PATCH, &path, "application/apply-patch+yaml", Some(&applied)).await.expect(403);
 }
 
-/// CAT-38, CAT-44: another resource of the same name is exposed only when the entry is written again, which counts as a change.
+/// CAT-38, CAT-44, D-CAT-11: another resource of the same name is exposed only when the entry is written again, which counts as a change.
 async fn writing_an_entry_again_looks_again(site: &mut Market) {
     let (root, pat) = (site.root(), site.user("pat"));
     let made = site.publish(&entry("creds", local(&[("Secret", "creds")]))).await;
@@ -117,7 +117,7 @@ async fn writing_an_entry_again_looks_again(site: &mut Market) {
     assert_eq!(pat.put(&at, &same).await.expect(200)["metadata"], same["metadata"]);
 }
 
-/// CAT-32: what resources depend on is exposed with them, if that is wanted. Circles end.
+/// CAT-32, D-CAT-6: what resources depend on is exposed with them, if that is wanted. Circles end, and there is a bound.
 async fn dependencies_are_followed(site: &mut Market) {
     let depends = |name: &str, on: &str| {
         let mut object = config_map(name, json!({}));
@@ -150,9 +150,22 @@ async fn dependencies_are_followed(site: &mut Market) {
     bad["localResources"]["transitive"] = json!(true);
     let refusal = pat.post(&entries("shop"), &entry("bad", bad)).await.expect(422);
     assert!(refusal["message"].as_str().unwrap().contains("ConfigMap \"bad\" depends on it"), "{refusal}");
+    let many: Vec<String> = (0..100).map(|number| format!("cm/n{number}")).collect();
+    site.make("shop", "configmaps", &depends("many", &many.join(", "))).await;
+    let mut too_many = local(&[("ConfigMap", "many")]);
+    too_many["localResources"]["transitive"] = json!(true);
+    let refusal = pat.post(&entries("shop"), &entry("many", too_many)).await.expect(422);
+    assert!(causes(&refusal)[0].1.contains("must have at most 100 items"), "{refusal}");
+    // However many are named: nobody goes on to count.
+    let many: Vec<String> = (0..10_000).map(|number| format!("cm/n{number}")).collect();
+    site.make("shop", "configmaps", &depends("crowd", &many.join(", "))).await;
+    let mut crowd = local(&[("ConfigMap", "crowd")]);
+    crowd["localResources"]["transitive"] = json!(true);
+    let refusal = pat.post(&entries("shop"), &entry("crowd", crowd)).await.expect(422);
+    assert!(causes(&refusal)[0].1.contains("Too many: 101: must have at most 100 items"), "{refusal}");
 }
 
-/// CAT-25, CAT-31, CAT-39, CAT-40: an entry satisfies claims in one way, which can be changed, and what is wrong is named.
+/// CAT-25, CAT-31, CAT-39, CAT-40, M-CAT-5, D-CAT-2, D-CAT-3: an entry satisfies claims in one way, which can be changed, and what is wrong is named.
 async fn what_is_wrong_with_an_entry_is_told(site: &mut Market) {
     let pat = site.user("pat");
     let extension =
@@ -162,6 +175,11 @@ async fn what_is_wrong_with_an_entry_is_told(site: &mut Market) {
         let mut object = config_map("a", json!({}));
         change(&mut object);
         list(json!([object]))
+    };
+    let unnamed = |field: &str| {
+        let mut spec = local(&[("Secret", "creds")]);
+        spec["localResources"]["exposedResources"][0].as_object_mut().unwrap().remove(field);
+        spec
     };
     let cluster_role =
         json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "x" } });
@@ -184,6 +202,7 @@ async fn what_is_wrong_with_an_entry_is_told(site: &mut Market) {
             with(|object| object["metadata"] = json!({ "generateName": "a-" })),
             "spec.resourceList.resources[0].metadata.name",
         ),
+        (with(|object| object["metadata"]["name"] = json!("A/b")), "spec.resourceList.resources[0].metadata.name"),
         (with(|object| object["data"] = json!({ "a": 7 })), "spec.resourceList.resources[0].data"),
         (with(|object| object["colour"] = json!("red")), "spec.resourceList.resources[0].colour"),
         (
@@ -193,12 +212,19 @@ async fn what_is_wrong_with_an_entry_is_told(site: &mut Market) {
         (list(json!([cluster_role])), "spec.resourceList.resources[0].kind"),
         (list(json!([crate::objects::claim("self", "loop", json!({}))])), "spec.resourceList.resources[0].kind"),
         (local(&[("Secret", "creds"), ("Secret", "creds")]), "spec.localResources.exposedResources[1]"),
+        (unnamed("apiVersion"), "spec.localResources.exposedResources[0].apiVersion"),
+        (unnamed("kind"), "spec.localResources.exposedResources[0].kind"),
+        (unnamed("name"), "spec.localResources.exposedResources[0].name"),
         (local(&[("Nonsense", "creds")]), "spec.localResources.exposedResources[0].kind"),
         (local(&[("Namespace", "shop")]), "spec.localResources.exposedResources[0].kind"),
     ] {
         let refusal = pat.post(&entries("shop"), &entry("bad", spec.clone())).await.expect(422);
         assert!(causes(&refusal).iter().any(|(at, _)| at.starts_with(field)), "{spec}\n{field}: {refusal}");
     }
+    let mut empty = entry("bad", json!({}));
+    empty["spec"] = Value::Null;
+    let refusal = pat.post(&entries("shop"), &empty).await.expect(422);
+    assert_eq!(causes(&refusal).len(), 1, "it is told once: {refusal}");
     let mut unknown = local(&[("Secret", "creds")]);
     unknown["serviceAccountName"] = json!("nobody");
     let refusal = pat.post(&entries("shop"), &entry("bad", unknown)).await.expect(422);

@@ -12,12 +12,13 @@ use crate::site::Mode;
 
 in_both_modes!(
     a_change_reaches_all_who_follow,
+    a_kick_counts_once_whatever_fails,
     claims_follow_that_are_to,
     what_was_published_anew_is_not_followed,
     who_has_lost_a_right_follows_no_more
 );
 
-/// CAT-5, CAT-46, CAT-55, CAT-56, CAT-60, CAT-63, CAT-64: who wants to follow follows, and is repaired; others are left as they
+/// CAT-5, CAT-46, CAT-55, CAT-56, CAT-60, CAT-63, CAT-64, M-CAT-4, D-CAT-4: who wants to follow follows, and is repaired; others are left as they
 /// are until they are kicked.
 async fn claims_follow_that_are_to(site: &mut Market) {
     let root = site.root();
@@ -42,15 +43,71 @@ async fn claims_follow_that_are_to(site: &mut Market) {
     root.merge(&source, &json!({ "data": { "size": "huge" } })).await.expect(200);
     let copy = site.until(&follows, |copy| copy["data"] == json!({ "size": "huge" })).await;
     assert_eq!(copy["metadata"]["annotations"]["note"], "theirs");
+    let manager = format!("catalog-claim/{}", copy["metadata"]["ownerReferences"][0]["uid"].as_str().unwrap());
+    let owners = copy["metadata"]["managedFields"].as_array().unwrap();
+    let owner = owners.iter().find(|owner| owner["manager"] == manager).unwrap_or_else(|| panic!("{owners:#?}"));
+    assert_eq!(owner["operation"], "Apply");
     // A kick makes it all anew, once.
     let at = format!("{}/stays", claims("a"));
     site.user("eddie").merge(&at, &json!({ "spec": { "generation": 5 } })).await.expect(200);
-    site.until(&at, |claim| claim["status"]["generation"] == 5).await;
+    let kicked = site.until(&at, |claim| claim["status"]["generation"] == 5).await;
+    assert_eq!(
+        (&kicked["metadata"]["generation"], &kicked["status"]["observedGeneration"]),
+        (&json!(2), &json!(2)),
+        "these are others"
+    );
     assert_eq!(root.get(&stays).await.expect(200)["data"], json!({ "size": "huge" }));
     root.merge(&stays, &json!({ "data": { "size": "tiny" } })).await.expect(200);
     root.merge(&source, &json!({ "data": { "size": "vast" } })).await.expect(200);
     site.until(&follows, |copy| copy["data"] == json!({ "size": "vast" })).await;
     assert_eq!(root.get(&stays).await.expect(200)["data"], json!({ "size": "tiny" }));
+}
+
+/// CAT-5, CAT-64: a kick makes everything anew once. What fails of it is tried again, and what people change then is theirs.
+async fn a_kick_counts_once_whatever_fails(site: &mut Market) {
+    let (root, eddie) = (site.root(), site.user("eddie"));
+    let listed = |value: &str| {
+        list(json!([
+            config_map("x", json!({ "v": value })),
+            config_map("taken", json!({ "v": value })),
+            secret("y", json!({ "v": value })),
+        ]))
+    };
+    site.make("a", "configmaps", &config_map("taken", json!({ "theirs": "yes" }))).await;
+    // The account can do nothing with Secrets but make them.
+    site.account("a", "clumsy").await;
+    let makes = json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] });
+    site.grant("a", "clumsy", makes, "ServiceAccount/clumsy").await;
+    let creates = json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "get"] });
+    site.grant("a", "clumsy-creates", creates, "ServiceAccount/clumsy").await;
+    site.publish(&entry("set", listed("1"))).await;
+    let mine = claim("mine", "set", json!({ "serviceAccountName": "clumsy" }));
+    eddie.post(&claims("a"), &mine).await.expect(201);
+    let (at, x, y) = (format!("{}/mine", claims("a")), core("a", "configmaps", "x"), core("a", "secrets", "y"));
+    site.until(&at, |claim| condition(claim, "Ready").1 == "AlreadyExists").await;
+    root.merge(&format!("{}/set", entries("shop")), &json!({ "spec": listed("2") })).await.expect(200);
+    site.accepted("set").await;
+    eddie.merge(&at, &json!({ "spec": { "generation": 5 } })).await.expect(200);
+    let kicked = site.until(&at, |claim| claim["status"]["generation"] == 5).await;
+    let failed: Vec<(&str, &str)> = kicked["status"]["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| (error["name"].as_str().unwrap(), error["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(failed, [("taken", "AlreadyExists"), ("y", "Forbidden")], "{kicked}");
+    assert_eq!(root.get(&x).await.expect(200)["data"], json!({ "v": "2" }));
+    // What was done is done.
+    let theirs = root.merge(&x, &json!({ "data": { "v": "theirs" } })).await.expect(200);
+    // It is tried again after some milliseconds, and then ever more rarely.
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(root.get(&x).await.expect(200), theirs);
+    assert_eq!(root.get(&y).await.expect(200)["data"], json!({ "v": "MQ==" }));
+    // What failed is done when it can be.
+    let patches = json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["*"] });
+    site.grant("a", "clumsy-changes", patches, "ServiceAccount/clumsy").await;
+    site.until(&y, |copy| copy["data"] == json!({ "v": "Mg==" })).await;
+    assert_eq!(root.get(&x).await.expect(200), theirs);
 }
 
 /// CAT-38 and D-CAT-14: what is gone or another where it was published is not followed, and the last copy stays.
@@ -131,7 +188,7 @@ async fn a_change_reaches_all_who_follow(site: &mut Market) {
     root.get(&core("a", "configmaps", "still-y")).await.expect(200);
 }
 
-/// What was lost is not followed any more: the right to claim, the entry's place in the catalog, the catalog in the namespace.
+/// I5, D-05, D-07: what was lost is not followed any more: the right to claim, the entry's place in the catalog, the catalog in the namespace.
 async fn who_has_lost_a_right_follows_no_more(site: &mut Market) {
     let (root, ada) = (site.root(), site.user("ada"));
     site.publish(&entry("settings", local(&[("ConfigMap", "settings")]))).await;

@@ -2,10 +2,15 @@
 
 use serde_json::json;
 
-use crate::market::{Market, claims, core};
-use crate::objects::{claim, condition, config_map, entry, list};
+use crate::market::{Market, claims, core, entries};
+use crate::objects::{RBAC, bound, claim, condition, config_map, entry, list, role, uses};
 
-in_both_modes!(resources_go_with_their_claim_or_stay, without_its_account_a_claim_stays);
+in_both_modes!(
+    a_namespace_goes_with_claims_whose_resources_would_stay,
+    resources_go_with_their_claim_or_stay,
+    what_has_no_kind_any_more_is_gone,
+    without_its_account_a_claim_stays
+);
 
 /// D-CAT-7: resources go with their claim, unless they are to stay, whatever has been decided when.
 async fn resources_go_with_their_claim_or_stay(site: &mut Market) {
@@ -52,4 +57,63 @@ async fn without_its_account_a_claim_stays(site: &mut Market) {
     eddie.merge(&at, &json!({ "spec": { "deletionPolicy": "Delete" } })).await.expect(200);
     site.until_gone(&at).await;
     site.until_gone(&copy).await;
+}
+
+/// D-CAT-7, D-09: where everything goes nothing stays, and no claim keeps its namespace from going, though its account is gone
+/// before it.
+async fn a_namespace_goes_with_claims_whose_resources_would_stay(site: &mut Market) {
+    let root = site.root();
+    site.make_namespace("ends").await;
+    site.account("ends", "maker").await;
+    let bindings = format!("{RBAC}/namespaces/ends/rolebindings");
+    let claims_gold = role("claim-gold", uses("claim", "gold"));
+    root.post(&format!("{RBAC}/namespaces/ends/roles"), &claims_gold).await.expect(201);
+    for (name, role, subject) in [
+        ("maker", "ClusterRole/edit", "ServiceAccount/maker"),
+        ("eddie", "ClusterRole/edit", "User/eddie"),
+        ("eddie-claims", "Role/claim-gold", "User/eddie"),
+    ] {
+        root.post(&bindings, &bound(name, "ends", role, subject)).await.expect(201);
+    }
+    site.publish(&entry("set", list(json!([config_map("x", json!({}))])))).await;
+    let mine = claim("mine", "set", json!({ "deletionPolicy": "Orphan" }));
+    site.user("eddie").post_soon(&claims("ends"), &mine).await;
+    site.ready("ends", "mine").await;
+    root.delete(&core("ends", "serviceaccounts", "maker")).await.expect(200);
+    root.delete("/api/v1/namespaces/ends").await.expect(200);
+    site.until_gone("/api/v1/namespaces/ends").await;
+}
+
+/// CAT-45: what an entry has no more, and of which there is no kind any more either, is gone: the claim follows on.
+async fn what_has_no_kind_any_more_is_gone(site: &mut Market) {
+    let root = site.root();
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let definition = format!("{definitions}/gadgets.example.dev");
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let gadgets = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gadgets.example.dev" },
+        "spec": {
+            "group": "example.dev", "scope": "Namespaced", "names": { "kind": "Gadget", "plural": "gadgets" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
+    });
+    root.post(definitions, &gadgets).await.expect(201);
+    site.until("/apis/example.dev/v1/gadgets", |_| true).await;
+    let makes = json!({ "apiGroups": ["example.dev"], "resources": ["gadgets"], "verbs": ["*"] });
+    site.grant("a", "gadgets", makes, "ServiceAccount/maker").await;
+    let gadget = json!({ "apiVersion": "example.dev/v1", "kind": "Gadget", "metadata": { "name": "g" } });
+    site.publish(&entry("set", list(json!([config_map("x", json!({})), gadget])))).await;
+    let mine = site.claimed(&claim("mine", "set", json!({ "keepSynchronized": true }))).await;
+    assert_eq!(mine["status"]["createdResources"].as_array().unwrap().len(), 2);
+    root.delete(&definition).await.expect(200);
+    site.until_gone(&definition).await;
+    let without = list(json!([config_map("x", json!({}))]));
+    root.merge(&format!("{}/set", entries("shop")), &json!({ "spec": without })).await.expect(200);
+    let told = site
+        .until(&format!("{}/mine", claims("a")), |claim| {
+            claim["status"]["entryGeneration"] == 2 && condition(claim, "Synced").0 == "True"
+        })
+        .await;
+    assert_eq!(told["status"]["createdResources"].as_array().unwrap().len(), 1, "{told}");
 }

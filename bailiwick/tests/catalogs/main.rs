@@ -28,35 +28,24 @@ macro_rules! in_both_modes {
     };
 }
 
-#[path = "../support/behind.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod behind;
 mod claims;
-#[path = "../support/client.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod client;
 mod deputy;
+mod documented;
 mod entries;
 mod extension;
 mod following;
 mod gathering;
 mod going;
-#[path = "../support/host.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod host;
 mod invariants;
+mod kubectl;
+mod losing;
 mod market;
 mod objects;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod restarts;
+mod rights;
 mod roles;
-#[path = "../support/site.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod site;
-#[path = "../support/witness.rs"]
-mod witness;
-#[path = "../support/world.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod world;
+#[path = "../support/mod.rs"]
+mod support;
+mod walks;
+
+use support::{client, process, shell, site, witness};

@@ -7,10 +7,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::objects::{API, RBAC, bound, catalog, config_map, role, secret, uses};
 use crate::process::PATIENCE;
+use crate::rights::MEASURE;
 use crate::site::{Mode, Person, Site, eventually};
-
-/// For how long a server behind a cluster may remember what the cluster has answered about rights, and a little more.
-const A_MOMENT: Duration = Duration::from_millis(1300);
+use crate::support::rights::Ledger;
 
 /// The namespaces.
 pub(crate) const NAMESPACES: [&str; 3] = ["shop", "a", "b"];
@@ -18,6 +17,8 @@ pub(crate) const NAMESPACES: [&str; 3] = ["shop", "a", "b"];
 /// A server.
 pub(crate) struct Market {
     pub(crate) site: Site,
+    /// What everyone could do at first, and what was given and taken since; nothing before it is open.
+    pub(crate) rights: Option<Ledger>,
 }
 
 // === impl Market ===
@@ -27,7 +28,7 @@ impl Market {
     /// `a`, where eddie edits; bea administers `b`. In `a` and `b` the account `maker` edits. The catalog gold is there, in
     /// which pat may publish, and from which ada and eddie may claim in `a`.
     pub(crate) async fn open(site: Site) -> Self {
-        let market = Self { site };
+        let mut market = Self { site, rights: None };
         let root = market.root();
         eventually("catalogs are served", async || root.get(&format!("{API}/resourcecatalogs")).await.code == 200)
             .await;
@@ -56,12 +57,13 @@ impl Market {
         market.grant_at_last("shop", "publish-gold", uses("publish", "gold"), "User/pat").await;
         market.grant_at_last("a", "claim-gold", uses("claim", "gold"), "User/ada").await;
         market.bind_at_last("a", "eddie-claims", "Role/claim-gold", "User/eddie").await;
-        market.a_moment().await;
+        market.site.a_moment().await;
+        market.rights = Some(Ledger::open(&MEASURE, &market.site).await);
         market
     }
 
     /// A namespace in which, behind a cluster, accounts may be acted as, and nothing is left of earlier tests.
-    async fn make_namespace(&self, name: &str) {
+    pub(crate) async fn make_namespace(&self, name: &str) {
         let root = self.root();
         let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         let answer = root.post("/api/v1/namespaces", &made).await;
@@ -70,7 +72,7 @@ impl Market {
             return;
         }
         if answer.code == 409 {
-            let unlabelled = json!({ "metadata": { "labels": { "open": null, "trusted": null } } });
+            let unlabelled = json!({ "metadata": { "labels": { "open": null, "touched": null, "trusted": null } } });
             root.merge(&format!("/api/v1/namespaces/{name}"), &unlabelled).await.expect(200);
             for (api, plural) in [
                 (RBAC, "rolebindings"),
@@ -87,13 +89,6 @@ impl Market {
         let mut acting = bound("bailiwick-acts", name, "ClusterRole/bailiwick:act-as", "ServiceAccount/bailiwick");
         acting["subjects"][0]["namespace"] = json!("bailiwick-system");
         root.post(&format!("{RBAC}/namespaces/{name}/rolebindings"), &acting).await.expect(201);
-    }
-
-    /// Waits until everyone knows of rights that were given or taken.
-    async fn a_moment(&self) {
-        if self.site.mode == Mode::Behind {
-            sleep(A_MOMENT).await;
-        }
     }
 
     /// The administrator of the server, or of the cluster.
@@ -125,8 +120,8 @@ impl Market {
     }
 
     pub(crate) async fn bind(&self, namespace: &str, name: &str, role: &str, subject: &str) {
-        self.bind_at_last(namespace, name, role, subject).await;
-        self.a_moment().await;
+        let binding = self.bind_at_last(namespace, name, role, subject);
+        self.when_rights_change(namespace, &named(subject, namespace), binding).await;
     }
 
     /// The same, which may count a moment later.
@@ -137,8 +132,8 @@ impl Market {
 
     /// Gives a right to someone in a namespace.
     pub(crate) async fn grant(&self, namespace: &str, name: &str, rule: Value, subject: &str) {
-        self.grant_at_last(namespace, name, rule, subject).await;
-        self.a_moment().await;
+        let granting = self.grant_at_last(namespace, name, rule, subject);
+        self.when_rights_change(namespace, &named(subject, namespace), granting).await;
     }
 
     async fn grant_at_last(&self, namespace: &str, name: &str, rule: Value, subject: &str) {
@@ -147,8 +142,27 @@ impl Market {
     }
 
     pub(crate) async fn revoke(&self, namespace: &str, name: &str) {
-        self.root().delete(&format!("{RBAC}/namespaces/{namespace}/rolebindings/{name}")).await.expect(200);
-        self.a_moment().await;
+        let (root, path) = (self.root(), format!("{RBAC}/namespaces/{namespace}/rolebindings/{name}"));
+        let subject = root.get(&path).await.expect(200)["subjects"][0].clone();
+        let subject = format!("{}/{}", subject["kind"].as_str().unwrap_or_default(), subject["name"].as_str().unwrap());
+        let revoking = async { drop(root.delete(&path).await.expect(200)) };
+        self.when_rights_change(namespace, &named(&subject, namespace), revoking).await;
+    }
+
+    /// Gives back what was revoked.
+    pub(crate) async fn give_back(&self, namespace: &str, binding: &Value) {
+        let subject = &binding["subjects"][0];
+        let subject = format!("{}/{}", subject["kind"].as_str().unwrap(), subject["name"].as_str().unwrap());
+        let mut again = binding.clone();
+        again["metadata"] = json!({ "name": binding["metadata"]["name"] });
+        let (root, path) = (self.root(), format!("{RBAC}/namespaces/{namespace}/rolebindings"));
+        let giving = async { drop(root.post(&path, &again).await.expect(201)) };
+        self.when_rights_change(namespace, &named(&subject, namespace), giving).await;
+    }
+
+    /// Someone who may does change what this one can do.
+    pub(crate) async fn when_rights_change(&self, namespace: &str, who: &str, change: impl Future<Output = ()>) {
+        self.rights.as_ref().unwrap().when_rights_change(&self.site, (namespace, who), change).await;
     }
 
     /// Publishes an entry as pat, and waits until it is in the catalog gold as it is.
@@ -203,6 +217,14 @@ impl Market {
             assert!(began.elapsed() < PATIENCE, "{path} is still there");
             sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+/// Whom a binding in a namespace is about, as the host calls them.
+fn named(subject: &str, namespace: &str) -> String {
+    match subject.split_once('/').unwrap() {
+        ("ServiceAccount", name) => format!("system:serviceaccount:{namespace}:{name}"),
+        (_, name) => name.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::market::Market;
 use crate::objects::API;
+use crate::site::eventually;
 
 in_both_modes!(each_may_what_the_role_is_for);
 
@@ -60,13 +61,16 @@ async fn each_may_what_the_role_is_for(site: &mut Market) {
     for verb in READ.into_iter().chain(WRITE).chain(["claim", "publish"]) {
         assert!(review("root", verb, "resourcecatalogs", "").await, "{verb}");
     }
-    // Whoever views everything sees the catalogs.
     let everywhere = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "vera" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view" },
         "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "vera" }],
     });
-    site.root().post(&format!("{}/clusterrolebindings", crate::objects::RBAC), &everywhere).await.expect(201);
-    site.user("vera").get(&format!("{API}/resourcecatalogs")).await.expect(200);
+    let bindings = format!("{}/clusterrolebindings", crate::objects::RBAC);
+    site.root().post(&bindings, &everywhere).await.expect(201);
+    let vera = site.user("vera");
+    let sees = async || vera.get(&format!("{API}/resourcecatalogs")).await.code == 200;
+    eventually("whoever views everything sees the catalogs", sees).await;
     site.user("vera").get(&format!("{API}/resourcecatalogentries")).await.expect(403);
+    site.root().delete(&format!("{bindings}/vera")).await.expect(200);
 }

@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use crate::estate::{API, CRDS, Estate, custom_resource};
 use crate::site::{causes, eventually};
 
-in_both_modes!(a_definition_becomes_a_kind, changes_flow_and_the_end_waits, guard_rails);
+in_both_modes!(a_definition_becomes_a_kind, changes_flow_and_the_end_waits, guard_rails, names_that_are_taken_later,);
 
-/// RCD-1, RCD-5 to RCD-19, M-RCD-1, M-RCD-2, D-RCD-1: ten lines are enough for a kind that has everything claims have.
+/// RCD-1, RCD-5 to RCD-19: ten lines are enough for a kind that has everything claims have. Of D-RCD-1 it is the
+/// CustomResourceDefinition, and there is no `serving` to ask for anything else; of M-RCD-1 and M-RCD-2 it is one version with a
+/// structural schema, and the standard fields in `spec` itself.
 async fn a_definition_becomes_a_kind(estate: Estate) {
     let root = &estate.root;
     let began = tokio::time::Instant::now();
@@ -133,4 +135,55 @@ async fn guard_rails(estate: Estate) {
         causes(&refusal).iter().any(|(field, why)| field == "spec.names.kind" && why.contains("defines the same kind")),
         "{refusal:#}"
     );
+}
+
+/// RCD-6: names that the host does not accept, because another kind of the group goes by them, are told by the definition, and so
+/// is that it has got them.
+async fn names_that_are_taken_later(estate: Estate) {
+    let root = &estate.root;
+    let open = json!({ "spec": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    let mut other = custom_resource(&estate.group, "Directory", "directories", "Namespaced", open);
+    other["spec"]["names"]["shortNames"] = json!(["base"]);
+    root.post(CRDS, &other).await.expect(201);
+    eventually("it is served", async || root.get(&estate.path("directories")).await.code == 200).await;
+    let mut definition = estate.claim_definition();
+    definition["spec"]["names"]["shortNames"] = json!(["base"]);
+    root.post(&format!("{API}/resourceclaimdefinitions"), &definition).await.expect(201);
+    let path = format!("{API}/resourceclaimdefinitions/{}", estate.namespace);
+    let message = estate.says(&path, "NamesAccepted", "False", "ShortNamesConflict").await;
+    assert!(message.contains("\"base\" is already in use"), "{message}");
+    estate.says(&path, "Established", "False", "NotAccepted").await;
+    estate.says(&path, "Ready", "False", "NotAccepted").await;
+    assert_eq!(root.get(&estate.claims()).await.code, 404);
+    // The other one gives it up.
+    let crd = format!("{CRDS}/directories.{}", estate.group);
+    root.merge(&crd, &json!({ "spec": { "names": { "shortNames": null } } })).await.expect(200);
+    estate.says(&path, "NamesAccepted", "True", "NoConflicts").await;
+    estate.says(&path, "Ready", "True", "InitialNamesAccepted").await;
+    eventually("claims can be made", async || root.get(&estate.claims()).await.code == 200).await;
+}
+
+/// N-07, decisions 43: what another server serves is not defined over its head.
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_of_other_servers() {
+    let estate = Estate::behind("groups_of_other_servers").await;
+    let root = &estate.root;
+    let services = "/apis/apiregistration.k8s.io/v1/apiservices";
+    let name = format!("v1.{}", estate.group);
+    let service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": { "name": name },
+        "spec": {
+            "group": estate.group, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
+            "insecureSkipTLSVerify": true, "service": { "namespace": "default", "name": "elsewhere" },
+        },
+    });
+    root.post(services, &service).await.expect(201);
+    let path = format!("{API}/resourceclaimdefinitions");
+    let refusal = root.post(&path, &estate.claim_definition()).await;
+    root.delete(&format!("{services}/{name}")).await.expect(200);
+    let refusal = refusal.expect(422);
+    let why = format!("is served by another server, as the APIService {name}");
+    assert!(causes(&refusal).iter().any(|(field, found)| field == "spec.group" && found.contains(&why)), "{refusal:#}");
+    // It is free now.
+    eventually("it is accepted", async || root.post(&path, &estate.claim_definition()).await.code == 201).await;
 }

@@ -106,7 +106,8 @@ impl Estate {
             "spec": {
                 "group": self.group, "version": "v1", "names": { "kind": "Database", "plural": "databases" },
                 "validation": { "openAPIV3Schema": { "properties": { "spec": { "properties": {
-                    "version": { "type": "string" }, "size": { "type": "integer" },
+                    "version": { "type": "string", "description": "The version of the database." },
+                    "size": { "type": "integer" },
                 } } } } },
             },
         })

@@ -5,16 +5,37 @@ use serde_json::json;
 
 use crate::estate::{CRDS, Estate, custom_resource};
 use crate::site::eventually;
+use crate::writers::allow;
 
-in_both_modes!(kubectl_shows_what_was_decided, what_cannot_be_made_is_said, definitions_that_disagree);
+in_both_modes!(
+    kubectl_shows_what_was_decided,
+    what_cannot_be_made_is_said,
+    definitions_that_disagree,
+    what_satisfies_a_kind,
+);
 
 async fn print(estate: &Estate, command: &str) -> String {
     let kubectl = Kubectl::new(&estate.site.kubeconfig).await.unwrap();
     kubectl.run(command.split(' ')).await.unwrap().success().unwrap()
 }
 
-/// RCD-18, RCD-34, B-RCD-1: `kubectl get` shows what a claim has, and `kubectl describe` which classes were considered, why each
-/// was not eligible, and which came nearest, also to someone who may not read classes.
+/// What is explained of a field, as soon as the host knows the kind.
+async fn explains(estate: &Estate, field: &str, words: &str) -> String {
+    let kubectl = Kubectl::new(&estate.site.kubeconfig).await.unwrap();
+    let (field, version) = (format!("databases.{field}"), format!("--api-version={}/v1", estate.group));
+    let mut explained = String::new();
+    eventually(&format!("{field} is explained"), async || {
+        explained = kubectl.run(["explain", &field, &version]).await.unwrap().stdout;
+        // Lines are broken where they become long.
+        explained.split_whitespace().collect::<Vec<_>>().join(" ").contains(words)
+    })
+    .await;
+    explained
+}
+
+/// RCD-8, RCD-18, RCD-34, B-RCD-1: `kubectl get` shows what a claim has, and `kubectl describe` which classes were considered, why
+/// each was not eligible, and which came nearest, also to someone who may not read classes; `kubectl explain` what the
+/// definition says of its fields.
 async fn kubectl_shows_what_was_decided(estate: Estate) {
     estate.furnish().await;
     for (name, more) in
@@ -41,7 +62,18 @@ async fn kubectl_shows_what_was_decided(estate: Estate) {
     assert_eq!(rows[1][..6], ["fits", "Bound", "ServerClass", "old", "Server", server]);
     assert_eq!(rows[2][..2], ["misses", "Unbound"]);
 
-    let told = print(&estate, &format!("describe databases.{group} misses -n {namespace}")).await;
+    explains(&estate, "spec", "Labels of the classes that may satisfy this claim.").await;
+    explains(&estate, "spec.version", "The version of the database.").await;
+    let explained = explains(&estate, "status.candidates", "Whether it can satisfy the claim.").await;
+    assert!(!explained.contains("<no description>"), "{explained}");
+
+    // Someone who knows nothing of classes.
+    let rules = json!([{ "apiGroups": [group], "resources": ["databases"], "verbs": ["get", "list"] }]);
+    allow(&estate, "tenant", rules).await;
+    let tenant = estate.site.user("tenant");
+    eventually("the tenant may look", async || tenant.get(&estate.claims()).await.code == 200).await;
+    tenant.get(&estate.cluster_path("serverclasses")).await.expect(403);
+    let told = print(&estate, &format!("describe databases.{group} misses -n {namespace} --as=tenant")).await;
     for words in [
         "Candidates:",
         "NoMatch",
@@ -120,4 +152,25 @@ async fn definitions_that_disagree(estate: Estate) {
     estate.claim("late", json!({})).await;
     let claim = estate.bound("late", 1).await;
     assert_eq!(claim["status"]["definition"]["name"], name);
+}
+
+/// RCD-3, RCD-44: which kinds of resources satisfy a kind of claim is asked of the definitions by the claim's kind.
+async fn what_satisfies_a_kind(estate: Estate) {
+    estate.furnish().await;
+    let names = ["by-servers", "by-rules", "of-others"].map(|name| format!("{}-{name}", estate.namespace));
+    let definitions = [("Server", "Database"), ("Rule", "Database"), ("Server", "Cache")];
+    for (name, (resource, claim)) in names.iter().zip(definitions) {
+        let mut definition = estate.binding_definition(name, &[(resource, json!({}))]);
+        definition["spec"]["claim"]["kind"] = json!(claim);
+        estate.root.post(&estate.bindings(), &definition).await.expect(201);
+    }
+    let of = format!("spec.claim.apiVersion={}/v1,spec.claim.kind=Database", estate.group);
+    let printed = print(&estate, &format!("get rbd --field-selector {of} --no-headers")).await;
+    let rows: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().take(3).collect()).collect();
+    assert_eq!(rows, [[&*names[1], "Database", "Rule"], [&*names[0], "Database", "Server"]], "{printed}");
+    for name in &names {
+        let path = format!("{}/{name}", estate.bindings());
+        estate.root.delete(&path).await;
+        estate.gone(&path).await;
+    }
 }

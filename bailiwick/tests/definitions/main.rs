@@ -24,32 +24,19 @@ macro_rules! in_both_modes {
     };
 }
 
-#[path = "../support/behind.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod behind;
 mod binding;
 mod choosing;
 mod claim_kinds;
-#[path = "../support/client.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod client;
 mod documented;
 mod estate;
 mod explaining;
+mod forming;
 mod going;
-#[path = "../support/host.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod host;
 mod mysql;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod races;
 mod secrets;
-#[path = "../support/site.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod site;
-#[path = "../support/world.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod world;
+#[path = "../support/mod.rs"]
+mod support;
 mod writers;
+
+use support::{behind, process, shell, site};

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::behind;
 use crate::estate::{CRDS, Estate, RBAC, custom_resource, merge, named};
 use crate::site::{Site, eventually};
 
@@ -92,19 +93,14 @@ async fn the_seed_as_it_is_written() {
     seed(&Estate::alone("mysql").await).await;
 }
 
-/// RCD-4, RCD-38, RCD-44, RCD-45, D-RCD-15: the same behind a cluster, whose administrator wants that group to be ours, and has said
-/// so to the server and to the aggregator.
+/// RCD-4, RCD-38, RCD-44, RCD-45, D-RCD-15: the same behind a cluster, whose administrator wants that group to be ours, has started
+/// the server so, and has applied what `bailiwick install --alias-groups` prints.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_seed_behind_a_cluster() {
     let estate = Estate::at(Site::behind_with(&["--alias-groups=true"]).await, "mysql").await;
     let root = &estate.root;
-    let home = root.get(&format!("{SERVICES}/v1alpha1.claim.bailiwick.dev")).await.expect(200);
-    let mut alias = json!({
-        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-        "metadata": { "name": "v1alpha1.core.crossplane.io" }, "spec": home["spec"],
-    });
-    alias["spec"]["group"] = json!("core.crossplane.io");
-    root.post(SERVICES, &alias).await.expect(201);
+    let cluster = behind::shared().await;
+    cluster.install_with(&["--alias-groups"]).await;
     eventually("the group is ours", async || root.get(&format!("{ALIAS}/resourceclaimdefinitions")).await.code == 200)
         .await;
     let groups = ["database.crossplane.io", "database.gcp.crossplane.io", "database.azure.crossplane.io"];
@@ -131,7 +127,10 @@ async fn the_seed_behind_a_cluster() {
             estate.gone(&format!("{CRDS}/{name}")).await;
         }
     }
-    root.delete(&format!("{SERVICES}/v1alpha1.core.crossplane.io")).await.expect(200);
+    cluster.install_with(&[]).await;
+    for name in ["v1.smith.atlassian.com", "v1alpha1.core.crossplane.io"] {
+        root.delete(&format!("{SERVICES}/{name}")).await.expect(200);
+    }
 }
 
 async fn seed(estate: &Estate) {

@@ -5,9 +5,15 @@ use serde_json::{Value, json};
 use crate::estate::{API, Estate, RBAC, custom_resource};
 use crate::site::{Mode, causes, eventually};
 
-in_both_modes!(writers_of_claim_definitions, writers_of_binding_definitions, kinds_that_appear_later);
+in_both_modes!(
+    writers_of_claim_definitions,
+    writers_of_binding_definitions,
+    kinds_that_appear_later,
+    an_acceptance_that_is_forged,
+);
 
-async fn allow(estate: &Estate, user: &str, rules: Value) {
+/// Gives a user rights in the whole cluster.
+pub(crate) async fn allow(estate: &Estate, user: &str, rules: Value) {
     let name = format!("{user}-{}", estate.namespace);
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": name }, "rules": rules,
@@ -158,11 +164,43 @@ async fn kinds_that_appear_later(estate: Estate) {
     if estate.site.mode == Mode::Behind {
         let role = format!("{RBAC}/clusterroles/provisioner-{}", estate.namespace);
         estate.root.delete(&role).await.expect(200);
+        // A definition that works is looked at when it is written, and a cluster hears of a role's end in its own time.
+        let mut policies = ["Consented", "Any"].into_iter().cycle();
         eventually("the provisioner may not any more", async || {
-            estate.root.merge(&one, &json!({ "spec": { "resourceRefPolicy": "Consented" } })).await.expect(200);
+            let change = json!({ "spec": { "resourceRefPolicy": policies.next() } });
+            estate.root.merge(&one, &change).await.expect(200);
             let found = estate.root.get(&one).await.expect(200);
             crate::estate::condition_of(&found, "Ready")["reason"] == "ProvisionerNotAllowed"
         })
         .await;
     }
+}
+
+/// N-01, N-08, S-16: whoever may write the status of definitions is not accepted by saying so there: their rights are asked for
+/// all the same, and nothing is done for them.
+async fn an_acceptance_that_is_forged(estate: Estate) {
+    let some = json!({ "apiGroups": [estate.group], "resources": ["databases", "databases/status", "serverclasses"], "verbs": ["*"] });
+    allow(&estate, "mallory", json!([definitions(), some])).await;
+    let mallory = estate.site.user("mallory");
+    let name = estate.namespace.clone();
+    mallory.post_soon(&estate.bindings(), &estate.binding_definition(&name, &[("Server", json!({}))])).await;
+    estate.furnish().await;
+    estate.default_class("ServerClass", "gold", json!({ "specTemplate": {} })).await;
+    estate.claim("db", json!({})).await;
+    estate.definition_says(&name, "Accepted", "False", "NotAllowed").await;
+    let one = format!("{}/{name}", estate.bindings());
+    let generation = mallory.get(&one).await.expect(200)["metadata"]["generation"].clone();
+    let condition = |kind: &str, reason: &str| {
+        json!({
+            "type": kind, "status": "True", "reason": reason, "message": "", "observedGeneration": generation,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let forged =
+        json!({ "status": { "conditions": [condition("Accepted", "Accepted"), condition("Ready", "Ready")] } });
+    mallory.merge(&format!("{one}/status"), &forged).await.expect(200);
+    estate.definition_says(&name, "Accepted", "False", "NotAllowed").await;
+    estate.claim_says("db", "ClassSelected", "False", "NoDefinition").await;
+    let servers = estate.root.get(&estate.cluster_path("servers")).await.expect(200);
+    assert_eq!(servers["items"], json!([]));
 }

@@ -2,7 +2,7 @@
 
 use bailiwick_test_host::{Cluster, Kubectl};
 
-use crate::host::{about, done, done_soon, lines, user};
+use crate::host::{about, done, done_soon, lines, manifests, user};
 use crate::process::PATIENCE;
 use crate::world::World;
 
@@ -88,6 +88,16 @@ async fn groups_that_someone_has_are_said(cluster: &Cluster) {
         assert!(!plain.iter().any(|line| line.starts_with(expected)), "{plain:#?}");
         assert_eq!(aliased.iter().filter(|line| line.starts_with(expected)).count(), 1, "{expected}: {aliased:#?}");
     }
+    // Nor is anything printed that could be applied, unless nobody is to be asked.
+    let refused = about(cluster, &["install", "--alias-groups"]).await;
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{refused:?}");
+    let error = String::from_utf8_lossy(&refused.stderr);
+    for expected in expected {
+        assert!(error.contains(expected.trim_start_matches("missing: ")), "{error}");
+    }
+    assert!(about(cluster, &["install"]).await.status.success());
+    assert!(manifests(&["--alias-groups", "--unchecked"]).await.contains(ALIASES[0]));
+    done(admin, "wait --for=condition=Established crd/sleepers.smith.atlassian.com --timeout=60s").await;
     done(admin, "delete crd sleepers.smith.atlassian.com").await;
     done(admin, "delete apiservice v1beta1.core.crossplane.io").await;
 }

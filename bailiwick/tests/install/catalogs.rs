@@ -222,7 +222,7 @@ fn nothing_was_done_as_ourselves(log: &Path) {
         let refused = event["responseStatus"]["code"].as_i64().is_some_and(|code| code >= 400);
         // Whoever was not let act as someone else yet is logged as themselves.
         let message = event["responseStatus"]["message"].as_str().unwrap_or_default();
-        if message.contains("cannot impersonate resource") {
+        if message.contains("\" cannot impersonate") {
             continue;
         }
         match event["impersonatedUser"]["username"].as_str() {

@@ -7,22 +7,15 @@
 mod aliases;
 mod catalogs;
 mod deeds;
-#[path = "../aggregated/direct.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod direct;
 mod guards;
-#[path = "../support/host.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod host;
 mod life;
 mod organizations;
 mod printed;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod quotas;
+mod removal;
 mod rights;
+#[path = "../support/mod.rs"]
+mod support;
 mod webhook;
-#[path = "../support/world.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod world;
+
+use support::{direct, host, process, world};

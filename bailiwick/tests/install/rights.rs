@@ -28,7 +28,7 @@ async fn every_right_is_needed_and_no_other() {
     the_least_suffices(&world).await;
     for (role, rule, lacking) in [
         (EVERYWHERE, ["namespaces", "watch"], "the cluster's namespaces cannot be followed at present"),
-        (EVERYWHERE, ["rolebindings", "watch"], "the cluster's roles cannot be followed at present"),
+        (EVERYWHERE, ["rolebindings", "watch"], "roles and bindings of the cluster cannot be followed at present"),
         (EVERYWHERE, ["apiservices", "patch"], "cannot be told who vouches for this server"),
         (EVERYWHERE, ["orgrolebindings", "watch"], "cannot be followed for organizations at present"),
         (EVERYWHERE, ["resourcecatalogs", "watch"], "cannot be followed for catalogs at present"),

@@ -83,6 +83,7 @@ async fn bindings_name_groups_of_the_owner_only(site: Site) {
     assert!(field == "orgGroups[0]" && why.contains("must be of the form \"<organization>:<group>\""), "{refusal}");
     for (field, value) in [
         ("groups", json!(["org:Acme:dev"])),
+        ("groups", json!(["painters", "system:authenticated"])),
         ("users", json!([""])),
         ("roleRef", json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "x" })),
         ("roleRef", json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "" })),
@@ -155,7 +156,14 @@ async fn bindings_go_with_their_namespace(site: Site) {
     site.make_project("short", "organizations__Acme").await;
     root.post(&bindings("short"), &binding("dev", "edit", &["Acme:dev"])).await.expect(201);
     bob.may("create", "configmaps", "short").await;
-    root.delete(&format!("{}/dev", bindings("short"))).await.expect(200);
+    let short = "/api/v1/namespaces/short";
+    root.delete(short).await.expect(200);
+    eventually("it is gone", async || root.get(short).await.code == 404).await;
+    site.make_project("short", "organizations__Acme").await;
+    assert_eq!(root.get(&bindings("short")).await.expect(200)["items"], json!([]));
+    bob.may_not("create", "configmaps", "short").await;
+    root.post(&bindings("short"), &binding("dev", "view", &["Acme:dev"])).await.expect(201);
+    bob.may("get", "configmaps", "short").await;
     bob.may_not("create", "configmaps", "short").await;
 }
 

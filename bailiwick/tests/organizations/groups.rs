@@ -154,6 +154,25 @@ async fn users_are_a_set(site: Site) {
     assert_eq!(again["metadata"]["generation"], version, "nothing has changed");
     let left = alice.apply(&dev, "payroll", &org_group("Acme:dev", &[])).await.expect(200);
     assert_eq!(left["users"], json!(["carol"]));
+    // In another order it is the same set: nobody is added by that, not even one who is no member any more.
+    let put = async |users: &[&str]| {
+        loop {
+            let mut seen = alice.get(&dev).await.expect(200);
+            seen["users"] = json!(users);
+            let answer = alice.put(&format!("{API}/organizations/Acme/groups"), &seen).await;
+            // What it comes to is said in its status meanwhile.
+            if answer.code != 409 {
+                return answer;
+            }
+        }
+    };
+    put(&["bob", "carol"]).await.expect(200);
+    let acme = format!("{API}/organizations/Acme");
+    site.root().merge(&acme, &json!({ "memberUsers": [] })).await.expect(200);
+    assert_eq!(put(&["carol", "bob"]).await.expect(200)["users"].as_array().unwrap().len(), 2);
+    // What is named twice is refused, as Kubernetes refuses it in sets.
+    assert_eq!(causes(&put(&["carol", "bob", "carol"]).await.expect(422))[0].0, "users[2]");
+    put(&["carol"]).await.expect(200);
     let strange = alice.apply(&dev, "payroll", &org_group("Acme:dev", &["mallory"])).await;
     assert_eq!(causes(&strange.expect(422))[0].0, "users[1]");
 }

@@ -4,7 +4,10 @@ use std::fs;
 
 use bailiwick_test_host::Kubectl;
 
-use crate::process::{Server, folder};
+use crate::process::folder;
+use crate::site::{Mode, Site, eventually};
+
+in_both_modes!(people_type_it);
 
 const STORY: &str = "
 apiVersion: org.bailiwick.dev/v1alpha1
@@ -38,11 +41,9 @@ async fn ok(kubectl: &Kubectl, line: &str) -> String {
 }
 
 /// ORG-35: apply by name, `--raw` on the subresources, `--as` to see what others may, explain.
-#[tokio::test]
-async fn people_type_it() {
+async fn people_type_it(site: Site) {
     let folder = folder();
-    let server = Server::start(folder.path(), &[]).await;
-    let kubectl = server.kubectl().await;
+    let kubectl = Kubectl::new(&site.kubeconfig).await.unwrap();
     let file = |name: &str, text: String| {
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
@@ -60,8 +61,15 @@ async fn people_type_it() {
             .contains("serverside-applied")
     );
     ok(&kubectl, &format!("apply -f {binding}")).await;
-    assert!(ok(&kubectl, "auth can-i create configmaps -n shop --as carol").await.contains("yes"));
-    assert!(ok(&kubectl, "auth whoami --as carol").await.contains("org:Acme:dev"));
+    // A cluster binds the role a moment later, and knows nothing of the group.
+    let can = "auth can-i create configmaps -n shop --as carol";
+    let said = async || kubectl.run(can.split(' ')).await.unwrap().stdout.contains("yes");
+    match site.mode {
+        Mode::Alone => assert!(said().await),
+        Mode::Behind => drop(eventually("carol may", said).await),
+    }
+    let groups = ok(&kubectl, "auth whoami --as carol").await;
+    assert_eq!(groups.contains("org:Acme:dev"), site.mode == Mode::Alone, "{groups}");
     let raw = "/apis/org.bailiwick.dev/v1alpha1/organizations/Acme";
     assert!(ok(&kubectl, &format!("get --raw {raw}/groups --as alice")).await.contains("OrgGroupList"));
     assert!(ok(&kubectl, &format!("get --raw {raw}/members --as alice")).await.contains("memberUsers"));
@@ -70,6 +78,21 @@ async fn people_type_it() {
     assert!(!kubectl.run(create.split(' ')).await.unwrap().status.success(), "YAML is not what --raw says it sends");
     let json = file("group.json", r#"{"apiVersion":"org.bailiwick.dev/v1alpha1","kind":"OrgGroup","metadata":{"name":"Acme:dev"},"users":["bob"]}"#.to_owned());
     ok(&kubectl, &format!("create --raw {raw}/groups -f {json} --as alice")).await;
+    // What is replaced is the state that was seen, which may be another a moment later: its status is written, too.
+    let replace = format!("replace --raw {raw}/groups -f {json} --as alice");
+    eventually("the state that was seen is replaced", async || {
+        let seen = ok(&kubectl, "get orggroup Acme:dev -o json --as alice").await;
+        let mut group: serde_json::Value = serde_json::from_str(&seen).unwrap();
+        group["users"] = serde_json::json!(["carol"]);
+        file("group.json", group.to_string());
+        let replaced = kubectl.run(replace.split(' ')).await.unwrap();
+        assert!(replaced.status.success() || replaced.stderr.contains("Conflict"), "{}", replaced.stderr);
+        replaced.status.success()
+    })
+    .await;
+    assert!(ok(&kubectl, &format!("get --raw {raw}/groups --as alice")).await.contains("carol"));
+    let stale = kubectl.run(replace.split(' ')).await.unwrap();
+    assert!(!stale.status.success() && stale.stderr.contains("Conflict"), "{}", stale.stderr);
     assert!(ok(&kubectl, "get organizations").await.contains("ADMIN USERS"));
     assert!(ok(&kubectl, "get orggroups").await.contains("Acme"));
     assert!(ok(&kubectl, "get orgrolebindings -n shop").await.contains("ClusterRole/edit"));

@@ -26,29 +26,16 @@ macro_rules! in_both_modes {
 
 mod access;
 mod audit;
-#[path = "../support/behind.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod behind;
 mod bindings;
-#[path = "../support/client.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod client;
+mod documented;
 mod groups;
 mod guards;
-#[path = "../support/host.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod host;
 mod kubectl;
 mod people;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod races;
 mod reviews;
-#[path = "../support/site.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod site;
 mod status;
-#[path = "../support/world.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod world;
+#[path = "../support/mod.rs"]
+mod support;
+
+use support::{client, process, shell, site};

@@ -1,11 +1,17 @@
 //! Who is believed, as the flags and the configuration file say.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bailiwick_test_host::pki::Authority;
+use bytes::Bytes;
+use http::Method;
+use http::header::AUTHORIZATION;
+use serde_json::json;
+use tokio::time::sleep;
 
 use crate::process::{PATIENCE, Server, failure, folder, run};
+use crate::support::client::{Endpoint, request};
 
 const HEAD: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n";
 
@@ -25,6 +31,14 @@ async fn what_does_not_fit_together_is_refused_at_the_start() {
             "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set",
         ),
         (&["--oidc-groups-claim=x"], "must be specified together"),
+        (
+            &[
+                "--oidc-issuer-url=https://own.example",
+                "--oidc-client-id=x",
+                "--service-account-issuer=https://own.example",
+            ],
+            "URL must not overlap with disallowed issuers: [https://own.example]",
+        ),
         (
             &["--oidc-issuer-url=http://a.example", "--oidc-client-id=x"],
             "jwt[0].issuer.url: Invalid value: \"http://a.example\": URL scheme must be https",
@@ -98,5 +112,41 @@ async fn users_come_through_a_front_proxy_and_the_file_is_followed() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert!(Path::new(&file).exists());
+    server.stop().await;
+}
+
+/// A token is worth nothing a second after its account was deleted, or what it is bound to.
+#[tokio::test]
+async fn a_token_ends_within_a_second_with_its_account() {
+    const NAMESPACE: &str = "/api/v1/namespaces/default";
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let (root, stranger) = (Endpoint::of(&server).connect().await.unwrap(), Endpoint::of_stranger(&server));
+    let named = |name: &str| json!({"metadata": {"name": name}});
+    let code = async |token: &str| {
+        let mut request = request(Method::GET, "/api", "", Bytes::new());
+        request.headers_mut().insert(AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+        // A connection of someone who is not believed is closed.
+        stranger.connect().await.unwrap().send(request).await.unwrap().code
+    };
+    for (kind, plural) in [("", "serviceaccounts"), ("Secret", "secrets")] {
+        let account = format!("bot-{plural}");
+        let accounts = format!("{NAMESPACE}/serviceaccounts");
+        root.post(&accounts, &named(&account)).await.unwrap().expect(201);
+        let mut asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        if !kind.is_empty() {
+            root.post(&format!("{NAMESPACE}/{plural}"), &named(&account)).await.unwrap().expect(201);
+            asked["spec"]["boundObjectRef"] = json!({"apiVersion": "v1", "kind": kind, "name": account});
+        }
+        let given = root.post(&format!("{accounts}/{account}/token"), &asked).await.unwrap().expect(201);
+        let token = given["status"]["token"].as_str().unwrap();
+        assert_eq!(code(token).await, 200);
+        root.delete(&format!("{NAMESPACE}/{plural}/{account}")).await.unwrap().expect(200);
+        let deleted = Instant::now();
+        while code(token).await != 401 {
+            assert!(deleted.elapsed() < Duration::from_secs(1), "{plural}: the token is still believed");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
     server.stop().await;
 }

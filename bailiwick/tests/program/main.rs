@@ -10,10 +10,11 @@ mod documents;
 mod host;
 mod https;
 mod openapi;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod readme;
 mod snapshot;
 mod start;
 mod stop;
+#[path = "../support/mod.rs"]
+mod support;
+
+use support::{direct, process};

@@ -4,11 +4,17 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
-use bailiwick_test_host::Etcd;
 use bailiwick_test_host::pki::Authority;
+use bailiwick_test_host::{Etcd, Port};
+use http::Method;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::time::{Instant, timeout};
 
-use crate::process::{Server, failure, folder, program, run};
+use crate::direct::Direct;
+use crate::process::{PATIENCE, Server, failure, folder, program, run};
 
 #[tokio::test]
 async fn the_first_start_makes_everything_and_says_what_to_do() {
@@ -95,6 +101,56 @@ async fn etcd_is_used_when_it_is_named() {
     assert!(!server.data.join("store").exists());
     server.kubectl().await.run(["get", "--raw", "/livez"]).await.unwrap().success().unwrap();
     server.stop().await;
+}
+
+/// a server that is started while etcd is away waits for it, says what it waits for, and never that something does not
+/// exist. It can be stopped meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn etcd_is_waited_for() {
+    let etcd = Etcd::options().start().await.unwrap();
+    let (folder, port) = (folder(), Port::reserve().unwrap());
+    let servers = format!("--etcd-servers={}", etcd.endpoints().join(","));
+    etcd.member(0).kill().await.unwrap();
+    let arguments = [&format!("--secure-port={}", port.number()), &servers, "--shutdown-delay-duration=0s"];
+    let start = || {
+        let mut child = program(folder.path(), &arguments).spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        (child, log)
+    };
+
+    let (mut child, mut log) = start();
+    let mut waits = 0;
+    let waiting = async {
+        while let Some(line) = log.next_line().await.unwrap() {
+            let says = ["waiting for etcd", "etcd cannot be reached at", "check that it runs, has a leader"];
+            waits += usize::from(says.iter().all(|words| line.contains(words)));
+            // For longer than one look takes.
+            if waits == 2 {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, waiting).await.expect("a word in time");
+    assert_eq!(waits, 2);
+    let ca = std::fs::read_to_string(folder.path().join("bailiwick-data/pki/ca.crt")).unwrap();
+    let direct = Direct::new(([127, 0, 0, 1], port.number()).into(), &ca, None);
+    assert_eq!(direct.get("/livez?exclude=etcd").await.code, 200);
+    assert_eq!(direct.get("/readyz").await.code, 500);
+    let answer = direct.get("/api/v1/namespaces").await;
+    assert_eq!((answer.code, &answer.headers["retry-after"]), (503, &"1".parse().unwrap()));
+    let pid = Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(timeout(PATIENCE, child.wait()).await.expect("an end in time").unwrap().code(), Some(128 + 15));
+
+    let (mut child, _log) = start();
+    etcd.member(0).start().await.unwrap();
+    etcd.wait_ready().await.unwrap();
+    let began = Instant::now();
+    while !matches!(direct.send(Method::GET, "/readyz", &[], "").await, Ok(answer) if answer.code == 200) {
+        assert!(began.elapsed() < PATIENCE, "not ready");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    child.kill().await.unwrap();
 }
 
 #[tokio::test]

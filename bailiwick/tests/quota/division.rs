@@ -69,6 +69,8 @@ async fn there_is_no_way_around(estate: Estate) {
     root.send(Method::PATCH, &applied, apply, Some(&quota("default", &json!({ "cpu": "6" })))).await.expect(403);
     let made = format!("{}/second?fieldManager=a", quotas("one"));
     root.send(Method::PATCH, &made, apply, Some(&quota("second", &json!({ "cpu": "6" })))).await.expect(403);
+    // What the status says is not asked for, and costs nothing.
+    root.merge(&format!("{path}/status"), &json!({ "status": { "hard": { "cpu": "99" } } })).await.expect(200);
     for _ in 0..3 {
         let dry = format!("{path}?dryRun=All");
         root.send(Method::PATCH, &dry, MERGE_PATCH, Some(&json!({ "spec": { "hard": { "cpu": "5" } } })))
@@ -199,6 +201,23 @@ async fn odd_amounts_are_taken_as_kubernetes_takes_them(estate: Estate) {
         [json!({ "cpu": "-1" }), json!({ "pods": "0.5" }), json!({ "bananas": 1 }), json!({}), json!({ "cpu": "x" })]
     {
         refuse(hard).await;
+    }
+    assert_eq!(causes(&refuse(json!({ "cpu": true })).await).len(), 1, "what the schema says is not said twice");
+    let hard = json!({ "hard": { "cpu": "1" } });
+    for (spec, field) in [
+        (Value::Null, "spec.allocation.hard"),
+        (json!({ "allocation": hard }), "spec.selector"),
+        (json!({ "selector": {} }), "spec.allocation"),
+        (json!({ "selector": {}, "allocation": {} }), "spec.allocation.hard"),
+    ] {
+        let mut object = crate::estate::allocation("bad", &json!({}), &json!({}));
+        match spec.is_null() {
+            true => drop(object.as_object_mut().unwrap().remove("spec")),
+            false => object["spec"] = spec,
+        }
+        let refused = estate.root.post(&format!("{API}/resourcequotaallocations"), &object).await.expect(422);
+        let fields: Vec<String> = causes(&refused).into_iter().map(|(field, _)| field).collect();
+        assert_eq!(fields, [field], "{refused:#}");
     }
     estate.create("one", "default", &json!({ "cpu": "1e30" })).await.expect(403);
     estate.create("one", "default", &json!({ "cpu": "10.0000000001" })).await.expect(403);

@@ -25,28 +25,15 @@ macro_rules! in_both_modes {
 
 mod accounts;
 mod bank;
-#[path = "../support/behind.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod behind;
-#[path = "../support/client.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod client;
 mod division;
+mod documented;
 mod estate;
-#[path = "../support/host.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod host;
 mod newcomers;
 mod owners;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod projection;
 mod races;
-#[path = "../support/site.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod site;
+#[path = "../support/mod.rs"]
+mod support;
 mod telling;
-#[path = "../support/world.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod world;
+
+use support::{client, process, shell, site};

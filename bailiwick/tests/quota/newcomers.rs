@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::estate::{API, Estate, allocation, quotas, until};
+use crate::estate::{API, Estate, allocation, items, quotas, until};
 
 in_both_modes!(a_new_project_is_neither_unlimited_nor_unusable);
 
@@ -13,7 +13,7 @@ async fn allot(estate: &Estate, name: &str, policy: &str, hard: &Value, default:
     estate.root.post(&format!("{API}/resourcequotaallocations"), &object).await.expect(201);
 }
 
-async fn default_quota(estate: &Estate, namespace: &str) -> Value {
+pub(crate) async fn default_quota(estate: &Estate, namespace: &str) -> Value {
     let path = format!("{}/default", quotas(namespace));
     let look = || async {
         let answer = estate.root.get(&path).await;
@@ -23,12 +23,16 @@ async fn default_quota(estate: &Estate, namespace: &str) -> Value {
 }
 
 /// B-QUOTA-3, D-QUOTA-2, M-QUOTA-4: a new project is reported, or gets nothing, or what the allocation says, as far as that
-/// fits. What is made stays when the allocation goes.
+/// fits. What is made stays when the allocation goes. Who gets one is not reported before.
 async fn a_new_project_is_neither_unlimited_nor_unusable(estate: Estate) {
     let (hard, none) = (json!({ "cpu": "10", "pods": "4" }), json!({}));
     allot(&estate, "reported", "Report", &hard, &none).await;
     allot(&estate, "zero", "Zero", &hard, &none).await;
     allot(&estate, "given", "Default", &hard, &json!({ "cpu": "3", "pods": "2" })).await;
+    let mut uids = Vec::new();
+    for name in ["reported", "zero", "given"] {
+        uids.push(estate.allocation(name).await["metadata"]["uid"].clone());
+    }
     for (namespace, owner) in [("r", "reported"), ("z", "zero"), ("g1", "given"), ("g2", "given"), ("g3", "given")] {
         estate.project(namespace, &json!({ "owner": owner })).await;
         if namespace != "r" {
@@ -56,10 +60,19 @@ async fn a_new_project_is_neither_unlimited_nor_unusable(estate: Estate) {
     default_quota(&estate, "late").await;
     default_quota(&estate, "g1").await;
     assert_eq!(estate.root.get(&format!("{}/default", quotas("r"))).await.code, 404);
-    let refused = || async {
-        let events = estate.root.get("/api/v1/namespaces/default/events").await.expect(200);
-        let events = events["items"].as_array().cloned().unwrap_or_default();
-        events.iter().any(|event| event["reason"] == "DefaultRefused").then_some(())
+    let events = || async { items(&estate.root.get("/api/v1/namespaces/default/events").await.expect(200)) };
+    let is_told = |reason: &str, uid: &Value, events: &[Value]| {
+        events.iter().any(|event| event["reason"] == reason && event["involvedObject"]["uid"] == *uid)
     };
-    until(refused, || "nobody is told that a default does not fit".to_owned()).await;
+    let told = async |reason: &str, uid: &Value| {
+        let look = || async { is_told(reason, uid, &events().await).then_some(()) };
+        until(look, || format!("nobody is told: {reason}")).await;
+    };
+    told("DefaultRefused", &uids[2]).await;
+    told("Uncovered", &uids[0]).await;
+    let events = events().await;
+    assert!(
+        !uids[1..].iter().any(|uid| is_told("Uncovered", uid, &events)),
+        "what is made is nobody's worry: {events:#?}"
+    );
 }

@@ -1,38 +1,50 @@
 //! What a project is told is what is decided, and changes are told.
 
+use bailiwick_test_host::Random;
 use serde_json::{Value, json};
 
-use crate::estate::{API, Estate, until};
+use crate::estate::{API, Estate, items, until};
 
 in_both_modes!(what_is_told_predicts_what_is_decided, what_a_project_is_told_can_be_followed);
 
 /// A project's quotas, as the test knows them: CPUs in thousandths, and pods.
 type Quotas = [[Option<(u32, u32)>; 2]; 4];
 
-/// QUOTA-32: a thousand changes by chance, each predicted from what the project is told; fewer behind a cluster, where it takes
-/// a moment until what was written is what is told.
+/// How many owners there are, who change their projects at the same time.
+const OWNERS: u64 = 4;
+/// How many changes each of them makes.
+const CHANGES: u32 = 250;
+
+/// QUOTA-32: a thousand changes by chance, each predicted from what the project is told.
 async fn what_is_told_predicts_what_is_decided(estate: Estate) {
     let seed = std::env::var("BAILIWICK_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7_u64);
     println!("seed: {seed}");
-    let mut random = Random(seed.max(1));
-    let steps = if estate.is_at_once() { 1_000 } else { 100 };
+    futures::future::join_all((0..OWNERS).map(|owner| predict(&estate, owner, seed.wrapping_add(owner)))).await;
+}
+
+/// The changes of one owner, who has two allocations and four projects.
+async fn predict(estate: &Estate, owner: u64, seed: u64) {
+    let mut random = Random::new(seed);
+    let (all, label) = (format!("all{owner}"), format!("alice{owner}"));
     let hard = json!({ "cpu": "10", "pods": "20" });
-    estate.allot("all", &json!({ "matchLabels": { "owner": "alice" } }), &hard).await;
-    estate.allot("web", &json!({ "matchLabels": { "tier": "web" } }), &json!({ "requests.cpu": "6" })).await;
+    estate.allot(&all, &json!({ "matchLabels": { "owner": label } }), &hard).await;
+    let web = json!({ "matchLabels": { "owner": label, "tier": "web" } });
+    estate.allot(&format!("web{owner}"), &web, &json!({ "requests.cpu": "6" })).await;
     for (number, tier) in ["web", "web", "db", "db"].iter().enumerate() {
-        estate.project(&format!("p{number}"), &json!({ "owner": "alice", "tier": tier })).await;
+        let namespace = format!("p{owner}{number}");
+        estate.project(&namespace, &json!({ "owner": label, "tier": tier })).await;
+        let count = if *tier == "web" { 2 } else { 1 };
+        knows_its_allocations(estate, &namespace, count).await;
     }
     let mut quotas: Quotas = [[None; 2]; 4];
     let (mut allowed, mut refused) = (0, 0);
-    for step in 0..steps {
-        let (project, which) = (random.below(4) as usize, random.below(2) as usize);
-        let (namespace, name) = (format!("p{project}"), ["default", "second"][which]);
-        let wanted = (random.below(90) * 100, random.below(15));
+    for step in 0..CHANGES {
+        let (project, which) = (random.below(4), random.below(2));
+        let (namespace, name) = (format!("p{owner}{project}"), ["default", "second"][which]);
+        let chosen = |random: &mut Random, bound| u32::try_from(random.below(bound)).unwrap();
+        let wanted = (chosen(&mut random, 90) * 100, chosen(&mut random, 15));
         let mut then = quotas[project];
         then[which] = Some(wanted);
-        if !estate.is_at_once() {
-            is_told(&estate, &quotas).await;
-        }
         let path = format!("{API}/namespaces/{namespace}/localresourcequotaallocations");
         let told = estate.root.get(&path).await.expect(200);
         let fits = told["items"].as_array().unwrap().iter().all(|allocation| fits(allocation, &then));
@@ -47,35 +59,32 @@ async fn what_is_told_predicts_what_is_decided(estate: Estate) {
         if is_allowed {
             quotas[project] = then;
             allowed += 1;
+            is_told(estate, &namespace, &all, &then).await;
         } else {
             refused += 1;
         }
     }
-    assert!(allowed > steps / 10 && refused > steps / 10, "{allowed} allowed, {refused} refused");
+    assert!(allowed > CHANGES / 10 && refused > CHANGES / 10, "{allowed} allowed, {refused} refused");
 }
 
-/// Waits until each project is told that it has what it has.
-async fn is_told(estate: &Estate, quotas: &Quotas) {
-    for (number, quotas) in quotas.iter().enumerate() {
-        let most = quotas.iter().flatten().map(|quota| quota.0).max().unwrap_or(0);
-        let is_so = || async {
-            let told = estate.local(&format!("p{number}"), "all").await;
-            (thousandths(&told, "usedHere", "cpu") == most).then_some(())
-        };
-        until(is_so, || format!("p{number} is not told what it has")).await;
-    }
+/// Waits until a new project is told of all allocations it is under: its labels are followed, in every mode.
+async fn knows_its_allocations(estate: &Estate, namespace: &str, count: usize) {
+    let path = format!("{API}/namespaces/{namespace}/localresourcequotaallocations");
+    let knows = || async { (items(&estate.root.get(&path).await.expect(200)).len() == count).then_some(()) };
+    until(knows, || format!("{namespace} is not told of its {count} allocations")).await;
 }
 
-/// Numbers by chance, the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 32) as u32) % bound
-    }
+/// Waits until a project is told that it has what it has; that is so at once where nothing is followed.
+async fn is_told(estate: &Estate, namespace: &str, allocation: &str, quotas: &[Option<(u32, u32)>; 2]) {
+    let most = |of: fn(&(u32, u32)) -> u32| quotas.iter().flatten().map(of).max().unwrap_or(0);
+    let has = (most(|quota| quota.0), most(|quota| quota.1) * 1_000);
+    let is_so = || async {
+        let told = estate.local(namespace, allocation).await;
+        let is_so = (thousandths(&told, "usedHere", "cpu"), thousandths(&told, "usedHere", "pods")) == has;
+        assert!(is_so || !estate.is_at_once(), "{namespace}: {told} {has:?}");
+        is_so.then_some(())
+    };
+    until(is_so, || format!("{namespace} is not told what it has")).await;
 }
 
 /// As the documentation says it: for each resource at most what remains, or at most what the project has.

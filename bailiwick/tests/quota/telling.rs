@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::estate::{API, Estate, items, quotas, text, until};
 
-in_both_modes!(an_allocation_tells_what_is_wrong);
+in_both_modes!(
+    an_allocation_tells_what_is_wrong,
+    a_refusal_tells_all_that_is_wrong,
+    rows_are_found_by_their_namespaces
+);
 
 /// M-QUOTA-4, D-QUOTA-8: whoever looks at an allocation is told when it has become exceeded, and when a project of its has
 /// become unlimited.
@@ -16,7 +20,7 @@ async fn an_allocation_tells_what_is_wrong(estate: Estate) {
     let told = async |reason: &str| {
         let look = || async {
             let events = estate.root.get("/api/v1/namespaces/default/events").await.expect(200);
-            let is_it = |event: &serde_json::Value| event["involvedObject"]["uid"] == uid && event["reason"] == reason;
+            let is_it = |event: &Value| event["involvedObject"]["uid"] == uid && event["reason"] == reason;
             items(&events).into_iter().find(is_it)
         };
         until(look, || format!("nobody is told: {reason}")).await
@@ -34,6 +38,49 @@ async fn an_allocation_tells_what_is_wrong(estate: Estate) {
     let less = json!({ "spec": { "allocation": { "hard": { "cpu": "9" } } } });
     estate.root.merge(&format!("{API}/resourcequotaallocations/alice"), &less).await.expect(200);
     assert_eq!(text(&told("OverAllocated").await["message"]), "cpu: 10 of 9");
+}
+
+/// QUOTA-6, SRV-7: whoever is refused for several reasons reads all of them, as most clients show nothing but the message; and
+/// conditions are sentences, also where nothing is wrong.
+async fn a_refusal_tells_all_that_is_wrong(estate: Estate) {
+    let hard = json!({ "cpu": "2", "pods": "3" });
+    estate.allot("small", &json!({ "matchLabels": { "owner": "alice" } }), &hard).await;
+    estate.project("one", &json!({ "owner": "alice" })).await;
+    let alone = estate.condition_becomes("small", "Uncovered", "True").await;
+    assert_eq!(alone, "1 project not limited in all resources: one");
+    let refused = estate.create("one", "default", &json!({ "cpu": "4", "pods": "5" })).await.expect(403);
+    let message = text(&refused["message"]);
+    for part in
+        ["pods: requested: 5", "limit: 3", "; exceeds the ResourceQuotaAllocation", "cpu: requested: 4", "limit: 2"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    estate.create("one", "default", &hard).await.expect(201);
+    let covered = estate.condition_becomes("small", "Uncovered", "False").await;
+    assert_eq!(covered, "All selected projects are limited in all resources.");
+    let within = estate.condition_becomes("small", "OverAllocated", "False").await;
+    assert_eq!(within, "The selected projects have no more than is allotted.");
+}
+
+/// M-QUOTA-3, D-QUOTA-4, QUOTA-4: what projects have is a list of which namespaces are the keys, and clients are told so; and
+/// which fields an allocation must have.
+async fn rows_are_found_by_their_namespaces(estate: Estate) {
+    let look = || async {
+        let document = estate.root.get("/openapi/v3/apis/quota.bailiwick.dev/v1alpha1").await;
+        let schemas = (document.code == 200).then(|| document.json()["components"]["schemas"].clone())?;
+        let mut all = schemas.as_object()?.values();
+        all.find(|schema| schema.pointer("/properties/status/properties/usedByProject").is_some()).cloned()
+    };
+    let schema = until(look, || "the status is not described".to_owned()).await;
+    let rows = &schema["properties"]["status"]["properties"]["usedByProject"];
+    assert_eq!(rows["x-kubernetes-list-map-keys"], json!(["namespace"]), "{rows}");
+    assert_eq!(rows["x-kubernetes-list-type"], "map", "{rows}");
+    let spec = &schema["properties"]["spec"];
+    assert_eq!(
+        (&schema["required"], &spec["required"], &spec["properties"]["allocation"]["required"]),
+        (&json!(["spec"]), &json!(["selector", "allocation"]), &json!(["hard"])),
+        "{schema:#}"
+    );
 }
 
 /// Decisions are counted by what came of them, and reservations while nobody knows what became of their writes.

@@ -10,16 +10,21 @@ use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use uuid::Uuid;
 
-use crate::client::Endpoint;
-use crate::host::{done, done_soon, refused_soon};
-use crate::process::{Server, folder};
-use crate::world::World;
+use super::client::Endpoint;
+use super::host::{done, done_soon, refused_soon};
+use super::process::{Server, folder};
+use super::world::World;
 
 /// The audit log of a server, in its folder.
 pub(crate) const AUDIT_LOG: &str = "audit.log";
 /// What of each request is written down.
 const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}],
 "omitStages": ["RequestReceived"]}"#;
+
+/// Our groups, and a kind of each.
+const GROUPS: [&str; 5] = ["org", "bundle", "catalog", "claim", "quota"];
+const ONE_OF_EACH: &str =
+    "organizations,readinessrules,resourcecatalogs,resourceclaimdefinitions,resourcequotaallocations";
 
 /// The audit log of the cluster.
 const HOST_LOG: &str = "host.log";
@@ -86,6 +91,11 @@ impl Shared {
         Self { world, ca: authority.certificate(), served: AtomicUsize::new(0), files }
     }
 
+    /// Installs again, as an administrator does who wants something else.
+    pub(crate) async fn install_with(&self, more: &[&str]) {
+        self.world.install_with(more).await;
+    }
+
     /// The number of a server that has nothing stored yet.
     pub(crate) fn next(&self) -> usize {
         self.served.fetch_add(1, Ordering::Relaxed) + 1
@@ -97,14 +107,20 @@ impl Shared {
         // The server of the test before has ended without giving it back.
         done(admin, &format!("delete lease {CONTROLLERS_LEASE} -n bailiwick-system --ignore-not-found")).await;
         let server = self.start(folder, number, flags).await;
-        // Else the aggregator looks for it when it likes, which can take half a minute.
+        // Else the aggregator looks for it when it likes, which can take half a minute, for each group by itself.
+        let services = GROUPS.map(|group| format!("v1alpha1.{group}.bailiwick.dev")).join(" ");
         let touched = Uuid::new_v4();
-        let touch =
-            format!("annotate apiservice v1alpha1.org.bailiwick.dev bailiwick.dev/touched={touched} --overwrite");
-        done(admin, &touch).await;
-        done(admin, "wait --for=condition=Available apiservice/v1alpha1.org.bailiwick.dev --timeout=60s").await;
-        done_soon(admin, "get organizations").await;
+        done(admin, &format!("annotate apiservice {services} bailiwick.dev/touched={touched} --overwrite")).await;
+        done(admin, &format!("wait --for=condition=Available apiservice {services} --timeout=60s")).await;
+        done_soon(admin, &format!("get {ONE_OF_EACH}")).await;
         server
+    }
+
+    /// Has the aggregator hand on the groups by whose names others know our kinds, to a server that serves them.
+    pub(crate) async fn register_aliases(&self) {
+        self.world.install_with(&["--alias-groups"]).await;
+        let name = "v1.smith.atlassian.com";
+        done(self.world.admin(), &format!("wait --for=condition=Available apiservice/{name} --timeout=60s")).await;
     }
 
     /// Starts another server over the data of the last one, which the aggregator does not know.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bailiwick_test_host::{Cluster, Kubectl};
 use tokio::time::{Instant, sleep};
 
-use crate::process::{PATIENCE, folder, program, run};
+use super::process::{PATIENCE, folder, program, run};
 
 /// How often to look whether something that takes a moment has happened.
 const POLL: Duration = Duration::from_millis(200);

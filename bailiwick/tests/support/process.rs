@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bailiwick_test_host::Kubectl;
 use rustix::process::{Pid, Signal, kill_process};
@@ -127,7 +127,19 @@ impl Server {
         self.signal(Signal::TERM);
         let ended = timeout(PATIENCE, self.child.wait()).await.expect("an end in time").unwrap();
         assert_eq!(ended.code(), Some(0));
-        self.log.await.unwrap()
+        (&mut self.log).await.unwrap()
+    }
+}
+
+impl Drop for Server {
+    /// One that was killed may still have its port for a moment, which the next one wants.
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.start_kill();
+        let began = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

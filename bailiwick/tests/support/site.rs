@@ -4,20 +4,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, Request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::MutexGuard;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::behind::{self, AUDIT_LOG, audit_flags};
-use crate::client::{Answer, Client, Endpoint, Events, JSON, MERGE_PATCH, request};
-use crate::process::{PATIENCE, Server, folder};
+use super::behind::{self, AUDIT_LOG, audit_flags};
+use super::client::{Answer, Client, Endpoint, Events, JSON, MERGE_PATCH, Outgoing, request};
+use super::process::{PATIENCE, Server, folder};
 
 pub(crate) const API: &str = "/apis/org.bailiwick.dev/v1alpha1";
 pub(crate) const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const APPLY: &str = "application/apply-patch+yaml";
+/// For how long a server behind a cluster may remember what the cluster has answered about rights, and a little more.
+const A_MOMENT: Duration = Duration::from_millis(1300);
 
 /// A server, and the way to it.
 pub(crate) struct Site {
@@ -108,7 +110,19 @@ impl Site {
     pub(crate) fn asked_of_host(&self) -> Vec<Value> {
         let (log, earlier) = &self.host_log;
         let text = std::fs::read_to_string(log).unwrap_or_default();
-        text.lines().skip(*earlier).filter_map(|line| serde_json::from_str(line).ok()).collect()
+        let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut events: Vec<Value> = events.collect();
+        let asked_at = |event: &Value| event["requestReceivedTimestamp"].as_str().unwrap_or_default().to_owned();
+        let began = events.iter().take(*earlier).map(asked_at).max().unwrap_or_default();
+        // A watch is logged when it ends, which those of the test before may do in this one.
+        events.drain(..(*earlier).min(events.len()));
+        events.retain(|event| asked_at(event) > began);
+        events
+    }
+
+    /// What the server has written down that was asked of it, as it is written.
+    pub(crate) fn own_log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join(AUDIT_LOG)).unwrap_or_default()
     }
 
     /// An empty server behind a cluster, which all tests share: one has it at a time.
@@ -200,15 +214,9 @@ impl Site {
         } else {
             made.expect(201);
         }
-        if self.mode == Mode::Behind {
-            // The server learns of it by a watch.
-            let organization = owner.trim_start_matches("organizations__");
-            let path = format!("{API}/organizations/{organization}/projects");
-            eventually("the server knows the project", async || {
-                root.get(&path).await.json()["projects"].as_array().is_some_and(|all| all.contains(&json!(name)))
-            })
-            .await;
-        }
+        let organization = owner.trim_start_matches("organizations__");
+        let projects = root.get(&format!("{API}/organizations/{organization}/projects")).await.expect(200);
+        assert!(projects["projects"].as_array().unwrap().contains(&json!(name)), "at once, in every mode: {projects}");
     }
 
     /// Changes the owner of a namespace.
@@ -222,6 +230,13 @@ impl Site {
         let list = self.root().get("/api/v1/namespaces?labelSelector=openshift.io/owner").await.expect(200);
         for namespace in list["items"].as_array().unwrap() {
             self.give(namespace["metadata"]["name"].as_str().unwrap(), Value::Null).await;
+        }
+    }
+
+    /// Waits until everyone knows of rights that were given or taken.
+    pub(crate) async fn a_moment(&self) {
+        if self.mode == Mode::Behind {
+            sleep(A_MOMENT).await;
         }
     }
 
@@ -240,9 +255,26 @@ impl Site {
         self.person(Some(name), groups)
     }
 
-    /// Someone without any credential.
-    pub(crate) async fn stranger(&self) -> Client {
-        self.stranger.connect().await.unwrap()
+    /// The ways to the server, as its administrator: through the cluster if there is one, and past it.
+    pub(crate) async fn ways(&self) -> Vec<Person> {
+        let mut ways = vec![self.root()];
+        if self.mode == Mode::Behind {
+            let client = behind::shared().await.past(&self.server).connect().await.unwrap();
+            ways.push(Person { client, ..self.root() });
+        }
+        ways
+    }
+
+    /// What someone without any credential is told. kube-apiserver ends the connection of such a one with its answer, at times
+    /// before that was read; then they ask once more.
+    pub(crate) async fn stranger_asks(&self, request: impl Fn() -> Request<Outgoing>) -> Answer {
+        let began = Instant::now();
+        loop {
+            match self.stranger.connect().await.unwrap().send(request()).await {
+                Ok(answer) => return answer,
+                Err(unanswered) => assert!(began.elapsed() < PATIENCE, "a stranger is told nothing: {unanswered}"),
+            }
+        }
     }
 
     fn person(&self, name: Option<&str>, groups: &[&str]) -> Person {
@@ -269,6 +301,12 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool)
 // === impl Person ===
 
 impl Person {
+    /// A user who comes the same way.
+    pub(crate) fn acting_as(&self, name: &str) -> Self {
+        let (name, groups) = (Some(name.to_owned()), vec!["system:authenticated".to_owned()]);
+        Self { name, groups, ..self.clone() }
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, "", None).await
     }
@@ -290,13 +328,13 @@ impl Person {
         }
     }
 
-    /// Does not make something, for this reason. The rights that it takes may have been given a moment ago.
-    pub(crate) async fn is_refused(&self, path: &str, object: &Value, why: &str) {
+    /// Does not make something, for this reason, and gives the answer. The rights that it takes may have been given a moment ago.
+    pub(crate) async fn is_refused(&self, path: &str, object: &Value, why: &str) -> Value {
         let began = Instant::now();
         loop {
             let answer = self.post(path, object).await;
             if answer.code == 403 && answer.text().contains(why) {
-                return;
+                return answer.json();
             }
             let is_late = self.mode == Mode::Alone || began.elapsed() > PATIENCE;
             assert!(!is_late, "{path} is not refused with {why:?}: {} {}", answer.code, answer.text());

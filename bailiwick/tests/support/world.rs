@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{sleep, timeout};
 
-use crate::host::{done, done_soon, manifests};
-use crate::process::{PATIENCE, folder, program};
+use super::host::{done, done_soon, manifests};
+use super::process::{PATIENCE, folder, program};
 
 /// A cluster with an installation whose server runs outside.
 pub(crate) struct World {
@@ -22,6 +22,8 @@ pub(crate) struct World {
     pub(crate) kubeconfig: PathBuf,
     /// What was installed.
     pub(crate) manifests: String,
+    /// By which arguments.
+    arguments: Vec<String>,
     /// By which certificate the server is known; without these files it makes its own.
     serving: Option<[PathBuf; 2]>,
     _files: TempDir,
@@ -69,13 +71,21 @@ impl World {
             let identity = authority.server("bailiwick", &["localhost", "bailiwick.bailiwick-system.svc"]).unwrap();
             [write("tls.crt", &identity.certificate), write("tls.key", &identity.key)]
         });
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
-        let manifests = manifests(&arguments).await;
+        // Which is asked about groups that others may have.
+        arguments.push(format!("--kubeconfig={}", cluster.kubeconfig().display()));
+        arguments.extend(more.iter().map(|&argument| argument.to_owned()));
+        let manifests = manifests(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).await;
         cluster.admin().apply(&manifests).await.unwrap();
         let token = done(cluster.admin(), "create token bailiwick -n bailiwick-system").await;
         let kubeconfig = files.path().join("bailiwick.kubeconfig");
         std::fs::write(&kubeconfig, kubeconfig_with_token(&cluster, token.trim())).unwrap();
-        Self { cluster, port, kubeconfig, manifests, serving, _files: files }
+        Self { cluster, port, kubeconfig, manifests, arguments, serving, _files: files }
+    }
+
+    /// Installs again, with more arguments than before.
+    pub(crate) async fn install_with(&self, more: &[&str]) {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        self.admin().apply(&manifests(&arguments).await).await.unwrap();
     }
 
     pub(crate) fn admin(&self) -> &Kubectl {
@@ -188,6 +198,11 @@ impl Starting {
         };
         let in_time = timeout(PATIENCE, reading).await.is_ok();
         assert!(in_time && missing.is_empty(), "{missing:?}: {seen:#?}");
+    }
+
+    /// Whether it runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     pub(crate) async fn stop(&mut self) {

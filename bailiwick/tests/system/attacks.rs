@@ -2,9 +2,11 @@
 //!
 //! Someone without rights is played by the administrator, who acts as them.
 
+mod doors;
 mod framing;
 mod identity;
 mod methods;
+mod parts;
 mod paths;
 
 use bytes::Bytes;

@@ -9,10 +9,9 @@
 mod attacks;
 mod bombs;
 mod claims;
-#[path = "../support/client.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod client;
+mod clock;
 mod controllers;
+mod cores;
 mod custom_resources;
 mod follower;
 mod greeter;
@@ -21,13 +20,12 @@ mod kubectl;
 mod lifecycle;
 mod memory;
 mod pressure;
-#[path = "../support/process.rs"]
-#[allow(dead_code, reason = "each binary of tests uses its part")]
-mod process;
 mod restarts;
-#[path = "../support/scenario.rs"]
-mod scenario;
 mod shutdown;
 mod slow_watchers;
+#[path = "../support/mod.rs"]
+mod support;
 mod turn;
 mod writer;
+
+use support::{client, process, scenario};

@@ -4,6 +4,7 @@ mod attacks;
 mod floods;
 mod idle;
 mod leaks;
+mod open_loop;
 mod overload;
 
 use std::collections::BTreeMap;

@@ -9,6 +9,8 @@ use crate::claims::{claim, collection, object};
 use crate::client::{JSON, JSON_PATCH, MERGE_PATCH, YAML, request};
 use crate::turn::turn;
 
+const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// Just under the largest body.
 const NEARLY_ALL: usize = (3 << 20) - 1_000;
 
@@ -16,6 +18,11 @@ const NEARLY_ALL: usize = (3 << 20) - 1_000;
 async fn nested_bodies() {
     let _turn = turn().await;
     let target = Target::start().await;
+    // One of Kubernetes' own kinds: others know no strategic merge patches.
+    let maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+    let map = format!("{maps}/{NAME}");
+    let object_of_host = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}});
+    target.client.post(&maps, &object_of_host).await.unwrap().expect(201);
     let brackets = "[".repeat(NEARLY_ALL);
     let closed = format!("{}{}", "[".repeat(NEARLY_ALL / 2), "]".repeat(NEARLY_ALL / 2));
     let objects = r#"{"a":"#.repeat(NEARLY_ALL / 5);
@@ -28,6 +35,13 @@ async fn nested_bodies() {
         patch(&target, &format!("{what} as a merge patch"), MERGE_PATCH, merge, &[400]).await;
         let add = format!(r#"[{{"op":"add","path":"/spec/x","value":{value}}}]"#);
         patch(&target, &format!("{what} in a JSON patch"), JSON_PATCH, add, &[400]).await;
+        let strategic = request(Method::PATCH, &map, STRATEGIC_MERGE_PATCH, format!(r#"{{"data":{value}}}"#).into());
+        target.send(&format!("{what} as a strategic merge patch"), strategic, &[400]).await;
+        for path in [&map, &object(NAMESPACE, NAME)] {
+            let path = format!("{path}?fieldManager=bomb");
+            let applied = request(Method::PATCH, &path, APPLY_PATCH, format!(r#"{{"spec":{value}}}"#).into());
+            target.send(&format!("{what} applied to {path}"), applied, &[400]).await;
+        }
     }
     let aliases: String =
         (0..30).map(|level| format!("a{}: &a{} [*a{level},*a{level}]\n", level + 1, level + 1)).collect();

@@ -60,6 +60,10 @@ async fn queries_that_are_too_large() {
     }
     let most = target.get("a limit of 2^63 - 1", &format!("{path}?limit=9223372036854775807"), &[200]).await.json();
     assert_eq!(most["items"].as_array().unwrap().len(), 1);
+    let longest = format!("{path}?watch=true&timeoutSeconds=9223372036854775807");
+    let mut events = target.client.watch(&longest).await.unwrap();
+    assert_eq!(events.soon().await["type"], "ADDED", "a watch of 2^63 - 1 s begins like any other");
+    drop(events);
     target.end().await;
 }
 

@@ -1,7 +1,7 @@
 //! More than the server can do.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,36 +13,47 @@ use tokio::time::sleep;
 use super::{metrics, sum};
 use crate::claims::{claim, collection, make_namespaces, object};
 use crate::client::{Answer, Client, Endpoint, MERGE_PATCH, request};
+use crate::cores::Cores;
 use crate::process::{Server, folder};
 use crate::turn::turn;
 
 /// Writes under way that the server allows. Administrators need no seat, so the clients here are somebody else.
 const SEATS: usize = 12;
-const USER: &str = "load";
+pub(super) const USER: &str = "load";
 /// How many more clients ask at once.
 const MULTIPLE: usize = 10;
 /// With and without overload, in turns: whatever else the machine does meets both.
 const ROUNDS: usize = 4;
 const PHASE: Duration = Duration::from_secs(1);
-/// Of what is done without overload. The goal is 0.9 where the clients that push do not take the server's own processors, and
-/// neither is built without optimization; here it is between 0.75 and 0.92 on two busy cores.
-const LEAST_GOODPUT: f64 = 0.6;
+/// One that whatever else the machine does leaves alone is enough.
+const ATTEMPTS: usize = 5;
+/// Of what is done without overload. Without optimization a refusal costs five times as much, and a write, which waits for the
+/// disk, does not.
+const LEAST_GOODPUT: f64 = if cfg!(debug_assertions) { 0.75 } else { 0.9 };
 const LIVEZ_WITHIN: Duration = Duration::from_secs(1);
 
 /// What came of the requests of a phase.
 #[derive(Default)]
-struct Outcome {
+pub(super) struct Outcome {
     good: AtomicUsize,
     refused: AtomicUsize,
+    took: Mutex<Vec<Duration>>,
 }
 
-/// R-22, in short: writes, which take their time, from ten times as many clients as there are seats.
-#[tokio::test(flavor = "multi_thread")]
-async fn too_much_is_refused_and_the_rest_is_done() {
+/// R-22, in short: writes, which take their time, from ten times as many clients as there are seats. The server has a core
+/// and the clients have another, so that what is measured is what the server does, with and without overload.
+#[test]
+fn too_much_is_refused_and_the_rest_is_done() {
+    let cores = Cores::available();
+    cores.of_clients(push_too_much(&cores));
+}
+
+async fn push_too_much(cores: &Cores) {
     let _turn = turn().await;
     let folder = folder();
     let seats = format!("--max-mutating-requests-inflight={SEATS}");
     let server = Server::start(folder.path(), &[&seats]).await;
+    cores.give_server(server.pid());
     let endpoint = Endpoint::of(&server);
     let client = endpoint.connect().await.unwrap();
     make_namespaces(&client, ["load"]).await;
@@ -50,29 +61,32 @@ async fn too_much_is_refused_and_the_rest_is_done() {
         let name = format!("claim-{number}");
         client.post(&collection("load"), &claim(&name, "tools", "gold", "0")).await.unwrap().expect(201);
     }
-    let binding = serde_json::json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": USER},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
-    });
-    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-    client.post(bindings, &binding).await.unwrap().expect(201);
+    let_in(&client).await;
     // Connecting costs far more than asking, and is no part of what is measured.
     let connecting = (0..SEATS * MULTIPLE).map(|_| endpoint.connect());
     let clients: Vec<Client> = join_all(connecting).await.into_iter().map(Result::unwrap).collect();
-    let (alone, pushed) = (Arc::new(Outcome::default()), Arc::new(Outcome::default()));
-    for _ in 0..ROUNDS {
-        // One user has three quarters of the seats.
-        offer(&clients[..SEATS * 3 / 4], &client, &alone).await;
-        offer(&clients, &client, &pushed).await;
+    let (mut refused, mut goodputs) = (0, Vec::new());
+    while goodputs.iter().all(|goodput| *goodput < LEAST_GOODPUT) {
+        assert!(goodputs.len() < ATTEMPTS, "of what is done without overload, in every attempt: {goodputs:?}");
+        let (alone, pushed) = (Arc::new(Outcome::default()), Arc::new(Outcome::default()));
+        for _ in 0..ROUNDS {
+            // One user has three quarters of the seats.
+            offer(&clients[..SEATS * 3 / 4], &client, &alone).await;
+            offer(&clients, &client, &pushed).await;
+        }
+        let (alone_good, good) = (alone.good(), pushed.good());
+        let goodput = good as f64 / alone_good as f64;
+        println!(
+            "alone {alone_good}, p99 {:?}, pushed {good}, p99 {:?}: {goodput:.2}, refused {}",
+            alone.p99(),
+            pushed.p99(),
+            pushed.refused(),
+        );
+        assert_eq!(alone.refused(), 0, "what has a seat is not refused");
+        assert!(pushed.refused() > 0);
+        refused += pushed.refused();
+        goodputs.push(goodput);
     }
-    let (alone_good, good) = (alone.good.load(Ordering::Relaxed), pushed.good.load(Ordering::Relaxed));
-    let refused = pushed.refused.load(Ordering::Relaxed);
-    let goodput = good as f64 / alone_good as f64;
-    println!("alone {alone_good}, pushed {good}: {goodput:.2}, refused {refused}");
-    assert_eq!(alone.refused.load(Ordering::Relaxed), 0, "what has a seat is not refused");
-    assert!(refused > 0);
-    assert!(goodput >= LEAST_GOODPUT, "{good} of {alone_good}");
 
     let samples = metrics(&client).await;
     let counted = sum(&samples, "apiserver_request_total", &["verb=\"PATCH\"", "code=\"429\""]);
@@ -82,6 +96,48 @@ async fn too_much_is_refused_and_the_rest_is_done() {
     assert!(most >= 1.0 && most <= SEATS as f64, "{most}");
     assert_eq!(sum(&samples, "apiserver_current_inqueue_requests", &[]), 0.0);
     server.stop().await;
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// Counts an answer, which came after so long.
+    pub(super) fn count(&self, code: u16, took: Duration) {
+        match code {
+            200 => {
+                self.took.lock().unwrap().push(took);
+                self.good.fetch_add(1, Ordering::Relaxed)
+            }
+            429 => self.refused.fetch_add(1, Ordering::Relaxed),
+            code => panic!("{code} after {took:?}"),
+        };
+    }
+
+    pub(super) fn good(&self) -> usize {
+        self.good.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// How long what was done took, but for one in a hundred.
+    pub(super) fn p99(&self) -> Duration {
+        let mut took = self.took.lock().unwrap().clone();
+        took.sort_unstable();
+        took.get(took.len() * 99 / 100).copied().unwrap_or_default()
+    }
+}
+
+/// Lets those in who push.
+pub(super) async fn let_in(administrator: &Client) {
+    let binding = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": USER},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
+    });
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    administrator.post(bindings, &binding).await.unwrap().expect(201);
 }
 
 /// Clients that ask again as soon as they are answered. Meanwhile the server says that it lives, and its administrator is
@@ -111,20 +167,17 @@ async fn push(client: Client, number: usize, until: Instant, outcome: Arc<Outcom
         let patch = format!(r#"{{"metadata": {{"annotations": {{"turn": "{turn}"}}}}}}"#);
         let mut patch = request(Method::PATCH, &path, MERGE_PATCH, Bytes::from(patch));
         patch.headers_mut().insert("impersonate-user", HeaderValue::from_static(USER));
+        let began = Instant::now();
         let response = client.open(patch).await.unwrap();
         let retry_after = response.headers().get("retry-after").cloned();
         let answer = Answer::read(response).await.unwrap();
-        match answer.code {
-            200 => outcome.good.fetch_add(1, Ordering::Relaxed),
-            429 => {
-                assert_eq!(retry_after.unwrap(), "1");
-                assert_eq!(answer.text(), "Too many requests, please try again later.\n");
-                // Sooner than it was told to, as clients that overload a server do.
-                sleep(Duration::from_millis(100)).await;
-                outcome.refused.fetch_add(1, Ordering::Relaxed)
-            }
-            code => panic!("{code}: {}", answer.text()),
-        };
+        outcome.count(answer.code, began.elapsed());
+        if answer.code == 429 {
+            assert_eq!(retry_after.unwrap(), "1");
+            assert_eq!(answer.text(), "Too many requests, please try again later.\n");
+            // Sooner than it was told to, as clients that overload a server do.
+            sleep(Duration::from_millis(100)).await;
+        }
     }
 }
 

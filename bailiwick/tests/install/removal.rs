@@ -1,0 +1,52 @@
+//! Removing an installation whose server goes on running: what it gave is taken, and it gives nothing again.
+
+use std::time::Duration;
+
+use bailiwick_test_host::Cluster;
+use tokio::time::{Instant, sleep};
+
+use crate::host::{about, done, done_soon, lines};
+use crate::organizations::{OBJECTS, Person, WEB, binding, org_group};
+use crate::process::PATIENCE;
+use crate::world::World;
+
+/// For how long it is looked whether a server makes something again: it would within a moment.
+const LOOKED_AT: Duration = Duration::from_secs(5);
+
+const DERIVED: &str = "get rolebindings,resourcequotas -A -l bailiwick.dev/derived-from -o name";
+
+/// S-23: whoever had a role by an organization has none when the installation is gone, although a server outside of the cluster
+/// was not stopped before.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_running_server_gave_is_taken_for_good() {
+    let world = World::start_in(Cluster::options().controller_manager().start().await.unwrap()).await;
+    let mut server = world.spawn();
+    let admin = world.admin();
+    done(admin, "wait --for=condition=Available apiservice/v1alpha1.org.bailiwick.dev --timeout=60s").await;
+    done_soon(admin, "get organizations").await;
+    admin.apply(OBJECTS).await.unwrap();
+    admin.apply(&org_group("bob")).await.unwrap();
+    for number in 0..20 {
+        admin.apply(&binding(&format!("dev-{number}"), "edit", "orgGroups: ['Acme:dev']")).await.unwrap();
+    }
+    let bob = Person::of(&world.cluster, "bob").await;
+    let began = Instant::now();
+    while done(admin, DERIVED).await.lines().count() < 20 || !bob.can(WEB).await {
+        assert!(began.elapsed() < PATIENCE, "bob has no role");
+        sleep(Duration::from_millis(200)).await;
+    }
+    // It is made again for as long as the server may.
+    done(admin, &format!("delete rolebinding org-role-binding:dev-0 -n {WEB}")).await;
+    done_soon(admin, &format!("get rolebinding org-role-binding:dev-0 -n {WEB}")).await;
+
+    let output = about(&world.cluster, &["uninstall", "--yes"]).await;
+    assert!(output.status.success(), "{output:?}");
+    let ended = Instant::now();
+    while ended.elapsed() < LOOKED_AT {
+        assert_eq!(done(admin, DERIVED).await, "", "{:#?}", lines(&output));
+        assert!(!bob.can(WEB).await);
+        sleep(Duration::from_millis(500)).await;
+    }
+    assert!(server.is_alive(), "the server was to run all the time");
+    server.stop().await;
+}
