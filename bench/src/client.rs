@@ -49,11 +49,19 @@ pub struct Watch {
 impl Client {
     /// Connects as a kubeconfig says that has everything inside.
     pub async fn open(kubeconfig: &str) -> Result<Self, Failure> {
-        let authority = field(kubeconfig, "server")?.trim_start_matches("https://").to_owned();
+        let authority = field(kubeconfig, "server")?.trim_start_matches("https://");
+        let [ca, certificate, key] = ["certificate-authority-data", "client-certificate-data", "client-key-data"]
+            .map(|name| pem(kubeconfig, name));
+        Self::connect(authority, &ca?, &certificate?, &key?).await
+    }
+
+    /// Connects to `host:port`, as whoever has this certificate and key. All are in PEM.
+    pub async fn connect(authority: &str, ca: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, Failure> {
+        let authority = authority.to_owned();
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(&pem(kubeconfig, "certificate-authority-data")?)?)?;
-        let chain = vec![CertificateDer::from_pem_slice(&pem(kubeconfig, "client-certificate-data")?)?];
-        let key = PrivateKeyDer::from_pem_slice(&pem(kubeconfig, "client-key-data")?)?;
+        roots.add(CertificateDer::from_pem_slice(ca)?)?;
+        let chain = vec![CertificateDer::from_pem_slice(certificate)?];
+        let key = PrivateKeyDer::from_pem_slice(key)?;
         let mut config = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
@@ -71,7 +79,10 @@ impl Client {
 
     /// Sends a request and reads the answer.
     pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Result<(StatusCode, Bytes), Failure> {
-        let request = self.request(method, path, JSON, body)?;
+        self.answer(self.request(method, path, JSON, body)?).await
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), Failure> {
         let mut sender = self.sender.clone();
         sender.ready().await?;
         let response = sender.send_request(request).await?;
@@ -80,11 +91,7 @@ impl Client {
 
     /// Sends a request that must succeed.
     pub async fn expect(&self, method: Method, path: &str, body: Bytes) -> Result<(), Failure> {
-        let (status, answer) = self.send(method, path, body).await?;
-        if !status.is_success() {
-            return Err(format!("{path}: {status} {}", String::from_utf8_lossy(&answer)).into());
-        }
-        Ok(())
+        succeeded(path, self.send(method, path, body).await?).map(drop)
     }
 
     /// Makes an object, which nobody has made before.
@@ -115,25 +122,21 @@ impl Client {
 
     /// Reads an object, or a list.
     pub async fn get(&self, path: &str) -> Result<Value, Failure> {
-        let (status, answer) = self.send(Method::GET, path, Bytes::new()).await?;
-        if !status.is_success() {
-            return Err(format!("{path}: {status} {}", String::from_utf8_lossy(&answer)).into());
-        }
+        let answer = succeeded(path, self.send(Method::GET, path, Bytes::new()).await?)?;
         Ok(serde_json::from_slice(&answer)?)
+    }
+
+    /// Reads something in a form of its own.
+    pub async fn get_as(&self, path: &str, form: &str) -> Result<Bytes, Failure> {
+        let mut request = self.request(Method::GET, path, JSON, Bytes::new())?;
+        request.headers_mut().insert("accept", form.parse()?);
+        succeeded(path, self.answer(request).await?)
     }
 
     /// Merges fields into an object.
     pub async fn merge(&self, path: &str, fields: &Value) -> Result<(), Failure> {
         let request = self.request(Method::PATCH, path, MERGE_PATCH, fields.to_string().into())?;
-        let mut sender = self.sender.clone();
-        sender.ready().await?;
-        let response = sender.send_request(request).await?;
-        let status = response.status();
-        let answer = response.into_body().collect().await?.to_bytes();
-        if !status.is_success() {
-            return Err(format!("{path}: {status} {}", String::from_utf8_lossy(&answer)).into());
-        }
-        Ok(())
+        succeeded(path, self.answer(request).await?).map(drop)
     }
 
     /// Everything that is there under a path, and whatever happens to it from now on.
@@ -194,6 +197,14 @@ impl Watch {
             }
         }
         Ok(())
+    }
+}
+
+/// What a server has answered, unless it has refused.
+fn succeeded(path: &str, (status, answer): (StatusCode, Bytes)) -> Result<Bytes, Failure> {
+    match status.is_success() {
+        true => Ok(answer),
+        false => Err(format!("{path}: {status} {}", String::from_utf8_lossy(&answer)).into()),
     }
 }
 

@@ -9,17 +9,15 @@
 //! the other on one HTTP/2 connection, so that what is measured is the time that the way takes and not what waits in queues.
 //! The user is no administrator: both servers ask the cluster what they may do, and remember the answer.
 
-mod peers;
 mod route;
 
 use std::time::Duration;
 
+use bailiwick_bench::Failure;
+use bailiwick_bench::behind::{self, Behind};
 use bailiwick_test_host::{Cluster, SampleApiserver};
 
-use peers::Ours;
 use route::Route;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// How often all routes are measured, in turn, so that all of them meet the same disturbances.
 const ROUNDS: usize = 9;
@@ -46,12 +44,12 @@ const FLUNDER: &str =
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let program = peers::program(std::env::args_os().nth(1)).await?;
+    let program = behind::program(std::env::args_os().nth(1)).await?;
     let cluster = Cluster::start().await?;
     cluster.admin().apply(RIGHTS).await?;
     let sample = cluster.sample_apiserver().await?;
     cluster.register_api_service(SampleApiserver::GROUP, SampleApiserver::VERSION, sample.port(), sample.ca()).await?;
-    let ours = Ours::start(&program, &cluster).await?;
+    let ours = Behind::start(&program, &cluster).await?;
     cluster.register_api_service("catalog.bailiwick.dev", "v1alpha1", ours.port(), ours.ca()).await?;
     cluster.admin().apply(ENTRY).await?;
     cluster.admin().apply(FLUNDER).await?;

@@ -1,32 +1,44 @@
 //! What quota allocations cost those who write ResourceQuotas: how many a second are admitted into one allocation over many
 //! projects by 200 writers at once, how long a decision takes at a steady rate, and how soon a namespace that is labelled
-//! otherwise is accounted for among many allocations.
+//! otherwise is accounted for among many allocations; and what a kube-apiserver waits for that asks by its webhook.
 //!
 //! ```sh
-//! cargo run --release -p bailiwick-bench --bin allocations [PROJECTS]
+//! cargo run --release -p bailiwick-bench --bin allocations                        # in this process
+//! cargo run --release -p bailiwick-bench --bin allocations -- PROJECTS PROGRAM    # and over the network
 //! ```
+//!
+//! PROGRAM is a built `bailiwick`; it is started behind a cluster, and asked over HTTPS as that would. Without PROJECTS
+//! there are 10,000.
+
+mod webhook;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use bailiwick_bench::{Failure, steady};
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_registry::{
     Allocations, Attributes, AuthorizationError, Authorizer, Clock, Ctx, Decision, Part, QuotaChange, Registry,
-    SystemClock, Tracking, Update, User, WriteOptions, kinds,
+    ServedKind, SystemClock, Tracking, Update, User, WriteOptions, kinds,
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+use bailiwick_storage::{Ledger, Store, Txn};
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use tokio::time::{interval, sleep};
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use tokio::time::sleep;
 
 const PROJECTS: usize = 10_000;
 const WRITERS: usize = 200;
 const WRITING: Duration = Duration::from_secs(10);
-const RATE: u64 = 500;
+const RATE: u32 = 500;
+const SECONDS: u32 = 10;
+/// More CPUs than a project asks for.
+const MOST: usize = 20;
+/// How many bytes a row has that is written beside decisions: an account has about as many.
+const ROW: usize = 300;
 const ALLOCATIONS: usize = 100;
 const FLIPS: usize = 20;
 
@@ -34,6 +46,7 @@ const FLIPS: usize = 20;
 struct Anyone;
 
 struct Site {
+    store: Arc<Embedded>,
     registry: Arc<Registry>,
     allocations: Arc<Allocations>,
     _folder: tempfile::TempDir,
@@ -47,13 +60,19 @@ async fn main() -> Result<(), Failure> {
     site.make("quota.bailiwick.dev", "resourcequotaallocations", allocation("all", json!({"owner": "a"}), hard))
         .await?;
     let start = Instant::now();
-    for number in 0..projects {
-        site.make("", "namespaces", namespace(number, "a")).await?;
+    for numbers in (0..projects).collect::<Vec<_>>().chunks(WRITERS) {
+        let made = numbers.iter().map(|&number| site.make("", "namespaces", namespace(number, "a")));
+        try_join_all(made).await?;
     }
     println!("{projects} projects are there after {:?}", start.elapsed());
     site.writers(projects, hard).await?;
     site.decisions(projects).await?;
-    site.flips(projects).await
+    site.flips(projects).await?;
+    println!("all projects were counted anew {} times", site.allocations.metrics().restarts());
+    match std::env::args_os().nth(2) {
+        Some(program) => webhook::measure(program.as_ref()).await,
+        None => Ok(()),
+    }
 }
 
 #[async_trait]
@@ -70,12 +89,13 @@ impl Site {
         let folder = tempfile::tempdir()?;
         let store = Embedded::open(EmbeddedOptions::new(Arc::new(Folder::take(folder.path().join("store"))?))).await?;
         let all = kinds::all()?.into_iter().chain(kinds::host()?).collect();
-        let registry = Registry::start(Arc::new(store), all, Default::default()).await?;
+        let store = Arc::new(store);
+        let registry = Registry::start(store.clone(), all, Default::default()).await?;
         let allocations = Allocations::new(Arc::new(Anyone), None);
         let registry = Arc::new(registry.with_allocations(&allocations)?);
         allocations.open(&registry)?;
         registry.spawn(allocations.clone().keep(registry.clone()));
-        Ok(Self { registry, allocations, _folder: folder })
+        Ok(Self { store, registry, allocations, _folder: folder })
     }
 
     /// As many as want to, for some time, each in projects of its own.
@@ -89,8 +109,10 @@ impl Site {
                 let mut turn = 0;
                 while start.elapsed() < WRITING {
                     let project = (writer + turn * WRITERS) % projects;
+                    // Each time that it comes to a project again, it asks for something else: what changes nothing costs nothing.
+                    let round = turn * WRITERS / projects;
                     turn += 1;
-                    let cpu = (writer * 7 + turn * 3) % 5;
+                    let cpu = (writer + round) % 5;
                     match set(&registry, project, cpu).await {
                         Ok(()) => admitted.fetch_add(1, Ordering::Relaxed),
                         Err(_) => refused.fetch_add(1, Ordering::Relaxed),
@@ -107,31 +129,49 @@ impl Site {
         Ok(())
     }
 
-    /// Decisions at a steady rate, as a webhook is asked.
+    /// Decisions at a steady rate, as a webhook is asked, each of which reserves something; beside what the store needs to
+    /// write one row at that rate, without which nothing can be promised.
     async fn decisions(&self, projects: usize) -> Result<(), Failure> {
-        let mut ticks = interval(Duration::from_micros(1_000_000 / RATE));
-        let mut asked = JoinSet::new();
-        for number in 0..(RATE * 5) {
-            ticks.tick().await;
-            let (allocations, project) = (self.allocations.clone(), usize::try_from(number)? * 13 % projects);
-            asked.spawn(async move {
-                let (user, start) = (User::default(), Instant::now());
-                let new = quota(project, 1);
-                let namespace = format!("p{project}");
+        self.allot("all", projects * MOST).await?;
+        let decided = steady::ask(RATE, RATE * SECONDS, |number| {
+            let (allocations, project) = (self.allocations.clone(), number as usize * 13 % projects);
+            async move {
+                // More than any project has so far, and each time something else.
+                let new = quota(project, 5 + number as usize * 13 / projects);
+                let (user, namespace) = (User::default(), format!("p{project}"));
                 let at = Ctx { user: &user, now: SystemClock.now(), annotations: None }.seconds();
                 let change =
                     QuotaChange { user: &user, namespace: &namespace, old: None, new: &new, at, is_trial: false };
-                allocations.judge(&change).await.map(|_| start.elapsed())
-            });
-        }
-        let mut times = Vec::new();
-        while let Some(time) = asked.join_next().await {
-            times.push(time??);
-        }
-        times.sort_unstable();
-        let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
-        println!("at {RATE} a second a decision takes {:?} (median), {:?} (99 of 100)", at(50), at(99));
+                match allocations.judge(&change).await? {
+                    None => Ok(()),
+                    Some(denial) => Err(denial.why.into()),
+                }
+            }
+        })
+        .await?;
+        let rows = Ledger::new("bench")?;
+        let written = steady::ask(RATE, RATE * SECONDS, |number| {
+            let (store, row) = (self.store.clone(), rows.row(&[], &number.to_string()));
+            async move {
+                store.commit(Txn::new().create(row?, vec![b'x'; ROW])).await?;
+                Ok(())
+            }
+        })
+        .await?;
+        println!("at {RATE} a second a decision takes {decided}; to write a row takes {written}");
+        println!("a decision takes {} of a write", steady::over(&decided, &written));
         Ok(())
+    }
+
+    /// Sets how much an allocation has.
+    async fn allot(&self, name: &str, cpu: usize) -> Result<(), Failure> {
+        let version = GroupVersion::new("quota.bailiwick.dev", "v1alpha1");
+        let kind = self.registry.find(&version, "resourcequotaallocations").ok_or("the kind is not served")?;
+        let change = move |object: &mut Object| {
+            let spec = allocation("", json!({"owner": "a"}), cpu)["spec"].clone();
+            object.fields_mut().insert("spec".to_owned(), spec);
+        };
+        Ok(update(&self.registry, &kind, "", name, &change).await?)
     }
 
     /// Namespaces that change hands, among many allocations.
@@ -204,7 +244,8 @@ async fn set(registry: &Registry, project: usize, cpu: usize) -> Result<(), Fail
     let change = move |object: &mut Object| {
         object.fields_mut().insert("spec".to_owned(), json!({"hard": {"cpu": cpu.to_string()}}));
     };
-    match update(registry, "resourcequotas", &format!("p{project}"), "q", &change).await {
+    let kind = registry.find(&GroupVersion::new("", "v1"), "resourcequotas").ok_or("the kind is not served")?;
+    match update(registry, &kind, &format!("p{project}"), "q", &change).await {
         Err(bailiwick_registry::Error::NotFound { .. }) => {
             make(registry, "", "resourcequotas", quota(project, cpu)).await
         }
@@ -218,17 +259,17 @@ async fn label(registry: &Registry, project: usize, owner: &str) -> Result<(), F
     let change = move |object: &mut Object| {
         object.metadata_mut().insert("labels".to_owned(), json!({"owner": owner}));
     };
-    Ok(update(registry, "namespaces", "", &format!("p{project}"), &change).await?)
+    let kind = registry.find(&GroupVersion::new("", "v1"), "namespaces").ok_or("the kind is not served")?;
+    Ok(update(registry, &kind, "", &format!("p{project}"), &change).await?)
 }
 
 async fn update(
     registry: &Registry,
-    plural: &str,
+    kind: &ServedKind,
     namespace: &str,
     name: &str,
     change: &(dyn Fn(&mut Object) + Send + Sync),
 ) -> bailiwick_registry::Result<()> {
-    let Some(kind) = registry.find(&GroupVersion::new("", "v1"), plural) else { return Ok(()) };
     let options = WriteOptions::default();
     let change = |found: &Object| {
         let mut object = found.clone();
@@ -238,7 +279,7 @@ async fn update(
     let user = User { name: "bench".to_owned(), ..User::default() };
     let ctx = Ctx { user: &user, now: SystemClock.now(), annotations: None };
     let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
-    registry.update(&ctx, &kind, namespace, name, update).await.map(|_| ())
+    registry.update(&ctx, kind, namespace, name, update).await.map(|_| ())
 }
 
 fn namespace(number: usize, owner: &str) -> Value {

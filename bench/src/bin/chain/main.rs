@@ -1,25 +1,34 @@
 //! What a GET costs before and after the handler: the whole chain of the server, in this process, beside what the handler
-//! alone does. Times are processor times, because others use the machine too.
+//! alone does. The chain begins with the client's certificate and asks RBAC, in a cluster of many roles and bindings. Times are
+//! processor times, because others use the machine too.
 //!
 //! ```sh
 //! cargo run --release -p bailiwick-bench --bin chain
 //! ```
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_apiserver::{
-    Audit, AuditLog, AuditLogOptions, AuditMode, Health, LimitOptions, LogTarget, Metrics, Policy, Server,
-    ServerOptions, ServerParts,
+    Anonymous, Audit, AuditLog, AuditLogOptions, AuditMode, Authentication, AuthenticationParts, Health, LimitOptions,
+    LogTarget, Metrics, Peer, Policy as AuditPolicy, RequestHeaderOptions, Requester, Server, ServerOptions,
+    ServerParts, Tls, TlsFiles, TokenAuthenticatorChain, TokenCacheOptions,
 };
 use bailiwick_machinery::GroupVersion;
-use bailiwick_registry::{AllowGroup, Clock, Registry, SystemClock, User, kinds};
+use bailiwick_registry::rbac::{LivePolicy, Policy, PolicyObject, Rbac};
+use bailiwick_registry::{AllowGroup, AllowPaths, AuthorizerChain, Clock, Registry, SystemClock, User, kinds};
 use bailiwick_storage::At;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
+use bailiwick_test_host::pki::Authority;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Empty, Full};
 use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_util::sync::CancellationToken;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -30,6 +39,12 @@ const CLAIM: &str = r#"{"apiVersion": "catalog.bailiwick.dev/v1alpha1", "kind": 
 const NO_AUDIT: &str =
     "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, verbs: [get]}, {level: Metadata}]\n";
 const METADATA: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n";
+/// Roles and bindings of a cluster that is in use. The user is in a group of its own, which has one of the roles.
+const NAMESPACES: usize = 100;
+const BINDINGS_OF_A_NAMESPACE: usize = 20;
+const CLUSTER_ROLES: usize = 100;
+const RULES_OF_A_ROLE: usize = 20;
+const GROUPS: [&str; 3] = ["group-7", "developers", "everyone"];
 const REQUESTS: u32 = 20_000;
 const REPETITIONS: usize = 7;
 /// The most that the chain may cost beyond the handler.
@@ -46,6 +61,9 @@ struct Setup {
 struct Site {
     server: Server,
     registry: Arc<Registry>,
+    authentication: Authentication,
+    /// An open connection, on which a certificate was shown.
+    peer: Peer,
     _folder: tempfile::TempDir,
 }
 
@@ -63,21 +81,24 @@ async fn main() -> Result<(), Failure> {
         sites.push((setup.name, Site::open(setup).await?));
     }
     let mut handler = Vec::new();
+    let mut known = vec![Vec::new(); sites.len()];
     let mut chains = vec![Vec::new(); sites.len()];
     // In turns, so that all of them meet the same disturbances.
     for _ in 0..REPETITIONS {
         handler.push(cost(&sites[0].1, Subject::Handler).await?);
-        for (times, (_, site)) in chains.iter_mut().zip(&sites) {
-            times.push(cost(site, Subject::Server).await?);
+        for ((known, chain), (_, site)) in known.iter_mut().zip(&mut chains).zip(&sites) {
+            known.push(cost(site, Subject::Server).await?);
+            chain.push(cost(site, Subject::Connection).await?);
         }
     }
     let handler = median(&mut handler);
     println!("handler alone: {handler:?} of processor time for a GET of one object");
-    for (times, (name, _)) in chains.iter_mut().zip(&sites) {
-        let whole = median(times);
+    for ((known, chain), (name, _)) in known.iter_mut().zip(&mut chains).zip(&sites) {
+        let (known, whole) = (median(known), median(chain));
         let beyond = whole.saturating_sub(handler);
         let verdict = if beyond <= GOAL { "within" } else { "beyond" };
-        println!("{name}: {whole:?}, {beyond:?} more than the handler, {verdict} {GOAL:?}");
+        let who = whole.saturating_sub(known);
+        println!("{name}: {whole:?}, {beyond:?} more than the handler, {verdict} {GOAL:?}; {who:?} of it for who asks");
     }
     Ok(())
 }
@@ -87,12 +108,14 @@ async fn main() -> Result<(), Failure> {
 enum Subject {
     /// Finding the object, and nothing else.
     Handler,
-    /// From the request to the last byte of the answer.
+    /// From the request to the last byte of the answer, for a user who is known.
     Server,
+    /// The same, and first who the user is.
+    Connection,
 }
 
 async fn cost(site: &Site, subject: Subject) -> Result<Duration, Failure> {
-    let user = admin();
+    let user = Requester::User(Arc::new(User { name: "jane".to_owned(), groups: groups(), ..User::default() }));
     let kind = site.registry.find(&GroupVersion::new("catalog.bailiwick.dev", "v1alpha1"), "resourcecatalogclaims");
     let kind = kind.ok_or("the kind is not served")?;
     let target = format!("{CLAIMS}/a");
@@ -104,9 +127,18 @@ async fn cost(site: &Site, subject: Subject) -> Result<Duration, Failure> {
                 let body = [kind.head().as_ref(), object.as_bytes()].concat();
                 std::hint::black_box(body);
             }
-            Subject::Server => {
-                let request = Request::get(&target).header("user-agent", "bench").body(Empty::<Bytes>::new())?;
-                let response = site.server.answer(request, Some(&user)).await;
+            Subject::Server | Subject::Connection => {
+                let mut request = Request::get(&target).header("user-agent", "bench").body(Empty::<Bytes>::new())?;
+                let requester = match subject {
+                    Subject::Connection => {
+                        site.authentication.authenticate(&target, request.headers_mut(), &site.peer).await
+                    }
+                    _ => user.clone(),
+                };
+                let response = site.server.answer(request, requester).await;
+                if response.status() != 200 {
+                    return Err(format!("the object cannot be read: {}", response.status()).into());
+                }
                 std::hint::black_box(response.into_body().collect().await?.to_bytes());
             }
         }
@@ -127,6 +159,68 @@ fn median(times: &mut [Duration]) -> Duration {
 
 fn admin() -> User {
     User { name: "admin".to_owned(), groups: vec!["system:masters".to_owned()], ..User::default() }
+}
+
+fn groups() -> Vec<String> {
+    GROUPS.map(str::to_owned).into()
+}
+
+/// Every role allows the same, and the last of its rules is the one that is asked for.
+fn policy() -> Result<Policy, Failure> {
+    let rule = |number: usize| {
+        let resources = ["widgets", "gadgets", "things", "things/status"];
+        json!({"verbs": ["list", "watch", "get"], "apiGroups": [format!("g{number}.example")], "resources": resources})
+    };
+    let asked_for = json!({
+        "verbs": ["get", "list"], "apiGroups": ["catalog.bailiwick.dev"], "resources": ["resourcecatalogclaims"],
+    });
+    let rules: Value = (1..RULES_OF_A_ROLE).map(rule).chain([asked_for]).collect();
+    let mut objects = Vec::new();
+    for number in 0..CLUSTER_ROLES {
+        let role = json!({"metadata": {"name": format!("role-{number}")}, "rules": rules});
+        objects.push(PolicyObject::ClusterRole(serde_json::from_value(role)?));
+    }
+    let places = (1..NAMESPACES).map(|place| format!("namespace-{place}")).chain(["default".to_owned()]);
+    for (place, number) in
+        places.flat_map(|place| (0..BINDINGS_OF_A_NAMESPACE).map(move |number| (place.clone(), number)))
+    {
+        let binding = json!({
+            "metadata": {"name": format!("binding-{number}"), "namespace": place},
+            "roleRef": {"kind": "ClusterRole", "name": format!("role-{number}")},
+            "subjects": [{"kind": "Group", "name": format!("group-{number}")}],
+        });
+        objects.push(PolicyObject::RoleBinding(serde_json::from_value(binding)?));
+    }
+    Ok(objects.into_iter().collect())
+}
+
+/// What finds out who asks, and a connection on which a certificate was shown.
+fn authentication(folder: &Path) -> Result<(Authentication, Peer), Failure> {
+    let (serving, clients) = (Authority::new("serving")?, Authority::new("clients")?);
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map(|()| path)
+    };
+    let identity = serving.server("server", &[])?;
+    let files = TlsFiles {
+        certificate: write("tls.crt", &identity.certificate)?,
+        key: write("tls.key", &identity.key)?,
+        client_ca: Some(write("client-ca.crt", &clients.certificate())?),
+        request_header_ca: None,
+    };
+    let authentication = Authentication::new(AuthenticationParts {
+        tls: Arc::new(Tls::load(&files)?),
+        request_header: RequestHeaderOptions::default(),
+        tokens: Arc::new(TokenAuthenticatorChain::default()),
+        revocable_tokens: Arc::new(TokenAuthenticatorChain::default()),
+        audiences: Vec::new(),
+        token_cache: TokenCacheOptions::default(),
+        anonymous: Anonymous::health(),
+        clock: Arc::new(SystemClock),
+    })?;
+    let jane = clients.client("jane", &GROUPS)?;
+    let shown = vec![CertificateDer::from_pem_slice(jane.certificate.as_bytes())?];
+    Ok((authentication, Peer::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 1)), shown)))
 }
 
 // === impl Site ===
@@ -150,13 +244,21 @@ impl Site {
                     compress: false,
                 };
                 let log = AuditLog::open(options, metrics.clone(), clock.clone())?;
-                Some(Audit { policy: Policy::parse(policy.as_bytes())?, log })
+                Some(Audit { policy: AuditPolicy::parse(policy.as_bytes())?, log })
             }
         };
+        let live = Arc::new(LivePolicy::default());
+        live.replace(policy()?);
+        let authorizer = AuthorizerChain::new(vec![
+            Box::new(AllowGroup::MASTERS),
+            Box::new(AllowPaths::new(["/healthz", "/readyz", "/livez"])?),
+            Box::new(Rbac::new(live)),
+        ]);
+        let (authentication, peer) = authentication(folder.path())?;
         let parts = ServerParts {
             registry: registry.clone(),
             health: Health::new(),
-            authorizer: Arc::new(AllowGroup::MASTERS),
+            authorizer: Arc::new(authorizer),
             clock,
             shutdown: CancellationToken::new(),
             audit,
@@ -168,6 +270,6 @@ impl Site {
         if answer.status() != 201 {
             return Err(format!("the object could not be made: {}", answer.status()).into());
         }
-        Ok(Self { server, registry, _folder: folder })
+        Ok(Self { server, registry, authentication, peer, _folder: folder })
     }
 }

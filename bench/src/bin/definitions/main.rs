@@ -1,32 +1,23 @@
 //! Measures what definitions of custom resources cost, ours beside a kube-apiserver: installing many, the memory and the
-//! discovery afterwards, how soon a new kind is served, and an operation on a custom resource beside one on a native kind of the
-//! same shape.
+//! discovery afterwards, how soon a new kind is served, and operations on a custom resource beside those on a native kind that
+//! has no rules of its own either, with as much in it.
 //!
 //! ```sh
-//! cargo build --release -p bailiwick && cargo run --release -p bailiwick-bench --bin definitions -- target/release/bailiwick
+//! cargo build --release -p bailiwick -p bailiwick-bench && target/release/definitions [PROGRAM [--alone]]
 //! ```
+//!
+//! PROGRAM is a built `bailiwick`; without it, the one beside this program. `--alone` leaves the kube-apiserver out.
 
-#[allow(dead_code, reason = "shared with the program that measures serving, which uses all of it")]
-#[path = "../serving/client.rs"]
-mod client;
-#[allow(dead_code, reason = "shared with the program that measures serving, which uses all of it")]
-#[path = "../serving/error.rs"]
-mod error;
 mod server;
 
-use std::error::Error as _;
-use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use bailiwick_bench::Failure;
+use bailiwick_bench::client::Client;
 use bytes::Bytes;
-use http::Request;
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http_body_util::Full;
+use http::Method;
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::error::Error;
 use crate::server::Server;
 
 /// How many definitions are installed.
@@ -38,62 +29,42 @@ const ROUNDS: usize = 5;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const DEFINITIONS_PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const NATIVE: &str = "/apis/catalog.bailiwick.dev/v1alpha1/namespaces/default/resourcecatalogentries";
+/// How many objects a list shows.
+const LISTED: usize = 100;
+const NATIVE: &str = "/api/v1/namespaces/default/configmaps";
 const CUSTOM: &str = "/apis/bench.example.com/v1/namespaces/default/claims";
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    let Some(program) = std::env::args().nth(1) else {
-        eprintln!(
-            "usage: definitions PROGRAM [--alone]   PROGRAM is a bailiwick; --alone leaves the kube-apiserver out"
-        );
-        return ExitCode::FAILURE;
-    };
-    let alone = std::env::args().any(|argument| argument == "--alone");
-    match measure(program.as_ref(), alone).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                eprintln!("  because: {cause}");
-                source = cause.source();
-            }
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn measure(program: &Path, alone: bool) -> Result<(), Error> {
-    let ours = Server::ours(program).await?;
+async fn main() -> Result<(), Failure> {
+    let ours = Server::ours().await?;
     many(&ours).await?;
     operations(&ours).await?;
     drop(ours);
-    if !alone {
+    if !std::env::args().any(|argument| argument == "--alone") {
         many(&Server::real().await?).await?;
     }
     Ok(())
 }
 
 /// Installs definitions, and looks at the server afterwards.
-async fn many(server: &Server) -> Result<(), Error> {
-    let mut client = connect(server).await?;
-    let before = server.resident()?;
-    let (begun, cpu) = (Instant::now(), server.cpu()?);
+async fn many(server: &Server) -> Result<(), Failure> {
+    let client = server.client().await?;
+    let before = server.usage()?.resident;
+    let (begun, cpu) = (Instant::now(), server.usage()?.processor);
     for number in 0..DEFINITIONS {
         let group = format!("g{number:03}.example.com");
-        client.exchange(post(server, DEFINITIONS_PATH, &definition(&group, "things", "Thing"))).await?;
+        client.create(DEFINITIONS_PATH, &definition(&group, "things", "Thing")).await?;
     }
     let last = format!("/apis/g{:03}.example.com/v1/things", DEFINITIONS - 1);
-    wait_served(server, &mut client, &last).await?;
-    let (took, used) = (begun.elapsed(), server.cpu()? - cpu);
+    wait_served(&client, &last).await?;
+    let (took, used) = (begun.elapsed(), server.usage()?.processor - cpu);
     say(server, &format!("{DEFINITIONS} definitions installed and served in {took:.2?}, {used:.2?} of processor time"));
-    let resident = server.resident()?;
-    say(server, &format!("resident {} MiB, {} MiB before", resident >> 20, before >> 20));
+    let resident = server.usage()?.resident;
+    say(server, &format!("resident {resident:.0} MiB, {before:.0} MiB before"));
     let mut times = Vec::new();
     for _ in 0..20 {
         let begun = Instant::now();
-        let length = client.exchange(get(server, "/apis", AGGREGATED)).await?;
+        let length = client.get_as("/apis", AGGREGATED).await?.len();
         times.push((begun.elapsed(), length));
     }
     let first = times[0].0;
@@ -106,8 +77,8 @@ async fn many(server: &Server) -> Result<(), Error> {
     for number in 0..ROUNDS {
         let group = format!("n{number}.example.com");
         let begun = Instant::now();
-        client.exchange(post(server, DEFINITIONS_PATH, &definition(&group, "things", "Thing"))).await?;
-        wait_served(server, &mut client, &format!("/apis/{group}/v1/things")).await?;
+        client.create(DEFINITIONS_PATH, &definition(&group, "things", "Thing")).await?;
+        wait_served(&client, &format!("/apis/{group}/v1/things")).await?;
         served.push(begun.elapsed());
     }
     served.sort();
@@ -115,93 +86,118 @@ async fn many(server: &Server) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations on a custom resource beside those on a native kind that has the same fields; of those, the server tells more in
-/// their status.
-async fn operations(server: &Server) -> Result<(), Error> {
-    let mut client = connect(server).await?;
+/// What is done to objects, in this order.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Create,
+    Get,
+    List,
+    Update,
+    Patch,
+    Delete,
+}
+
+const ALL: [Operation; 6] =
+    [Operation::Create, Operation::Get, Operation::List, Operation::Update, Operation::Patch, Operation::Delete];
+
+/// Operations on a custom resource beside those on a native kind.
+async fn operations(server: &Server) -> Result<(), Failure> {
+    let client = server.client().await?;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
     // It may be there already.
-    drop(client.exchange(post(server, "/api/v1/namespaces", &namespace)).await);
-    client.exchange(post(server, DEFINITIONS_PATH, &definition("bench.example.com", "claims", "Claim"))).await?;
-    let (mut made, mut read) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
-    for round in 0..ROUNDS {
+    drop(client.create("/api/v1/namespaces", &namespace).await);
+    client.create(DEFINITIONS_PATH, &definition("bench.example.com", "claims", "Claim")).await?;
+    let mut figures = ALL.map(|_| [Vec::new(), Vec::new()]);
+    for _ in 0..ROUNDS {
         for (at, path) in [NATIVE, CUSTOM].into_iter().enumerate() {
-            let begun = server.cpu()?;
-            for number in 0..OPERATIONS {
-                client.exchange(post(server, path, &claim(path, &format!("c{round}-{number}")))).await?;
+            for (operation, times) in ALL.into_iter().zip(&mut figures) {
+                times[at].push(cost(server, &client, operation, path).await?);
             }
-            made[at].push(server.cpu()? - begun);
-            let begun = server.cpu()?;
-            for number in 0..OPERATIONS * 3 {
-                let path = format!("{path}/c{round}-{}", number % OPERATIONS);
-                client.exchange(get(server, &path, "application/json")).await?;
-            }
-            read[at].push((server.cpu()? - begun) / 3);
         }
     }
-    for (name, figures) in [("create", made), ("get", read)] {
-        let [native, custom] = figures.map(|mut times: Vec<Duration>| {
+    for (operation, times) in ALL.into_iter().zip(figures) {
+        let [native, custom] = times.map(|mut times| {
             times.sort();
-            times[ROUNDS / 2].as_secs_f64() / OPERATIONS as f64 * 1e6
+            times[ROUNDS / 2].as_secs_f64() * 1e6
         });
-        let more = (custom / native - 1.0) * 100.0;
+        let (name, more) = (format!("{operation:?}").to_lowercase(), (custom / native - 1.0) * 100.0);
         say(server, &format!("{name}: native {native:.1} µs, custom {custom:.1} µs of processor time ({more:+.1} %)"));
     }
     Ok(())
 }
 
-async fn connect(server: &Server) -> Result<Client, Error> {
-    let clients = server.endpoint.connect(1).await?;
-    clients.into_iter().next().ok_or_else(|| Error::Ended(server.name.to_owned()))
-}
-
-async fn wait_served(server: &Server, client: &mut Client, path: &str) -> Result<(), Error> {
-    let begun = Instant::now();
-    loop {
-        match client.exchange(get(server, path, "application/json")).await {
-            Ok(_) => return Ok(()),
-            Err(error @ Error::Refused { .. }) if begun.elapsed() > Duration::from_secs(120) => return Err(error),
-            Err(Error::Refused { .. }) => tokio::time::sleep(Duration::from_millis(2)).await,
-            Err(error) => return Err(error),
+/// The processor time that an operation takes the server.
+async fn cost(server: &Server, client: &Client, operation: Operation, path: &str) -> Result<Duration, Failure> {
+    let bodies = bodies(client, operation, path).await?;
+    let begun = server.usage()?.processor;
+    for (number, body) in bodies.iter().enumerate() {
+        let one = format!("{path}/c-{}", number % OPERATIONS);
+        match operation {
+            Operation::Create => client.create(path, body).await?,
+            Operation::Get => client.expect(Method::GET, &one, Bytes::new()).await?,
+            Operation::List => client.expect(Method::GET, &format!("{path}?limit={LISTED}"), Bytes::new()).await?,
+            Operation::Update => client.expect(Method::PUT, &one, body.to_string().into()).await?,
+            Operation::Patch => client.merge(&one, body).await?,
+            Operation::Delete => client.expect(Method::DELETE, &one, Bytes::new()).await?,
         }
     }
+    Ok((server.usage()?.processor - begun) / u32::try_from(bodies.len())?)
 }
 
-fn say(server: &Server, what: &str) {
-    println!("{}: {what}", server.name);
-}
-
-fn get(server: &Server, path: &str, accept: &str) -> Request<Full<Bytes>> {
-    let request = Request::get(format!("https://{}{path}", server.endpoint.authority)).header(ACCEPT, accept);
-    request.body(Full::default()).expect("paths and headers here are plain")
-}
-
-fn post(server: &Server, path: &str, object: &Value) -> Request<Full<Bytes>> {
-    let request = Request::post(format!("https://{}{path}", server.endpoint.authority));
-    let body = Full::from(object.to_string());
-    request.header(CONTENT_TYPE, "application/json").body(body).expect("paths and headers here are plain")
-}
-
-fn claim(path: &str, name: &str) -> Value {
-    let (api_version, kind) = match path {
-        NATIVE => ("catalog.bailiwick.dev/v1alpha1", "ResourceCatalogEntry"),
-        _ => ("bench.example.com/v1", "Claim"),
-    };
-    json!({
-        "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
-        "spec": {
-            "description": "team-catalog",
-            "extension": {"apiVersion": "bench.example.com/v1", "kind": "Database", "name": "database"},
-        },
+/// What is sent, for each time that an operation is done. An update changes a label, and so does a patch.
+async fn bodies(client: &Client, operation: Operation, path: &str) -> Result<Vec<Value>, Failure> {
+    Ok(match operation {
+        Operation::Create => (0..OPERATIONS).map(|number| object(path, &format!("c-{number}"))).collect(),
+        Operation::Get => vec![Value::Null; OPERATIONS * 3],
+        Operation::List => vec![Value::Null; OPERATIONS / 10],
+        Operation::Update => {
+            let mut bodies = Vec::with_capacity(OPERATIONS);
+            for number in 0..OPERATIONS {
+                let mut body = client.get(&format!("{path}/c-{number}")).await?;
+                body["metadata"]["labels"] = json!({"by": "update"});
+                bodies.push(body);
+            }
+            bodies
+        }
+        Operation::Patch => vec![json!({"metadata": {"labels": {"by": "patch"}}}); OPERATIONS],
+        Operation::Delete => vec![Value::Null; OPERATIONS],
     })
 }
 
-/// A definition of a middling size: the fields of an entry, a status, columns, and some fields that only take room.
+async fn wait_served(client: &Client, path: &str) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while !client.send(Method::GET, path, Bytes::new()).await?.0.is_success() {
+        if begun.elapsed() > Duration::from_secs(120) {
+            return Err(format!("{path} is not served").into());
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    Ok(())
+}
+
+fn say(server: &Server, what: &str) {
+    println!("{}: {what}", server.name());
+}
+
+fn object(path: &str, name: &str) -> Value {
+    let (api_version, kind, content) = match path {
+        NATIVE => ("v1", "ConfigMap", "data"),
+        _ => ("bench.example.com/v1", "Claim", "spec"),
+    };
+    json!({
+        "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
+        content: {"description": "team-catalog", "version": "bench.example.com/v1", "kind": "Database", "name": "database"},
+    })
+}
+
+/// A definition of a middling size: a few fields, a status, columns, and some fields that only take room.
 fn definition(group: &str, plural: &str, kind: &str) -> Value {
     let text = |about: &str| json!({"type": "string", "description": format!("{about}, as it is known to everyone.")});
     let mut spec = json!({
         "description": text("What it provides"),
-        "extension": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        "version": text("What it is provided by"),
+        "kind": text("What it is"),
+        "name": text("How it is called"),
     });
     for number in 0..30 {
         spec[format!("part{number}")] = json!({

@@ -28,6 +28,10 @@ impl Projects for Owners {
         namespace.strip_prefix('p').map(|number| format!("Org{number}"))
     }
 
+    async fn is_known(&self, _: &str) -> bool {
+        true
+    }
+
     async fn owned_by(&self, organization: &str) -> Result<Vec<String>, Error> {
         Ok(organization.strip_prefix("Org").map(|number| format!("p{number}")).into_iter().collect())
     }

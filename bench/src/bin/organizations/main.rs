@@ -9,14 +9,12 @@
 //! PROGRAM is a built `bailiwick`; it is started behind a cluster, and asked over HTTPS as that would.
 
 mod access;
-#[path = "../aggregated/peers.rs"]
-#[allow(dead_code, reason = "shared with the program that measures the way through a kube-apiserver")]
-mod peers;
 mod webhook;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bailiwick_bench::Failure;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_registry::{
     Clock, Ctx, Directory, GroupsCount, Memberships, Registry, SystemClock, User, WriteOptions, follow_organizations,
@@ -25,8 +23,6 @@ use bailiwick_registry::{
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const ORGANIZATIONS: usize = 1_000;
 const USERS_EACH: usize = 100;
@@ -71,20 +67,9 @@ async fn open(path: &std::path::Path) -> Result<Arc<Registry>, Failure> {
 async fn fill(registry: &Arc<Registry>) -> Result<(), Failure> {
     let mut makers = JoinSet::new();
     for organization in 0..ORGANIZATIONS {
-        let members: Vec<String> = (0..USERS_EACH).map(|number| user(organization, number)).collect();
-        let mut objects = vec![(
-            "organizations",
-            json!({"metadata": {"name": format!("Org{organization}")}, "memberUsers": members}),
-        )];
-        for group in 0..GROUPS_EACH {
-            let first = group * USERS_EACH / GROUPS_EACH;
-            let users: Vec<&String> = members.iter().cycle().skip(first).take(USERS_IN_GROUP).collect();
-            let name = format!("Org{organization}:group{group}");
-            objects.push(("orggroups", json!({"metadata": {"name": name}, "users": users})));
-        }
         let registry = registry.clone();
         makers.spawn(async move {
-            for (plural, body) in objects {
+            for (plural, body) in objects_of(organization) {
                 make(&registry, plural, body).await?;
             }
             Ok::<_, Failure>(())
@@ -97,6 +82,20 @@ async fn fill(registry: &Arc<Registry>) -> Result<(), Failure> {
         made??;
     }
     Ok(())
+}
+
+/// An organization and its groups.
+fn objects_of(organization: usize) -> Vec<(&'static str, Value)> {
+    let members: Vec<String> = (0..USERS_EACH).map(|number| user(organization, number)).collect();
+    let mut objects =
+        vec![("organizations", json!({"metadata": {"name": format!("Org{organization}")}, "memberUsers": members}))];
+    for group in 0..GROUPS_EACH {
+        let first = group * USERS_EACH / GROUPS_EACH;
+        let users: Vec<&String> = members.iter().cycle().skip(first).take(USERS_IN_GROUP).collect();
+        let name = format!("Org{organization}:group{group}");
+        objects.push(("orggroups", json!({"metadata": {"name": name}, "users": users})));
+    }
+    objects
 }
 
 /// Each question by itself, as each request asks it.

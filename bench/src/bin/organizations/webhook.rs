@@ -1,103 +1,97 @@
-//! What a kube-apiserver waits for that asks: the same question a thousand times a second, over one connection, as it would.
+//! What a kube-apiserver waits for that asks: a thousand questions a second, over one connection, as it would, about other users
+//! and other projects each time, of a server that is full of organizations.
 
 use std::path::Path;
 use std::time::Duration;
 
+use bailiwick_bench::Failure;
+use bailiwick_bench::behind::Behind;
+use bailiwick_bench::client::Client;
+use bailiwick_bench::webhook::{self, Load};
 use bailiwick_test_host::Cluster;
-use bailiwick_test_host::pki::Identity;
 use bytes::Bytes;
-use http::Request;
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpStream;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::time::sleep;
 
-use crate::peers::Ours;
-use crate::{Failure, part};
+use crate::{GROUPS_EACH, ORGANIZATIONS, USERS_EACH, objects_of, user};
 
-const RATE: u32 = 1_000;
-const QUESTIONS: u32 = 10_000;
+const GOAL: Duration = Duration::from_millis(2);
 const SETTLING: Duration = Duration::from_secs(20);
-const OBJECTS: &str = "
-{apiVersion: org.bailiwick.dev/v1alpha1, kind: Organization, metadata: {name: Acme}, memberUsers: [bob]}
----
-{apiVersion: org.bailiwick.dev/v1alpha1, kind: OrgGroup, metadata: {name: 'Acme:dev'}, users: [bob]}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {openshift.io/owner: organizations__Acme}}}
-";
-const BINDING: &str = "{apiVersion: org.bailiwick.dev/v1alpha1, kind: OrgRoleBinding, metadata: {name: dev, namespace: shop}, \
-                       roleRef: {name: 'system:basic-user'}, orgGroups: ['Acme:dev']}";
-const REVIEW: &str = r#"{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": "bob",
-    "groups": ["system:authenticated"], "resourceAttributes": {"namespace": "shop", "verb": "create",
-    "group": "authorization.k8s.io", "resource": "selfsubjectaccessreviews"}}}"#;
+const API: &str = "/apis/org.bailiwick.dev/v1alpha1";
 
 pub(crate) async fn measure(program: &Path) -> Result<(), Failure> {
     let cluster = Cluster::start().await?;
-    let ours = Ours::start(program, &cluster).await?;
+    let ours = Behind::start(program, &cluster).await?;
     cluster.register_api_service("org.bailiwick.dev", "v1alpha1", ours.port(), ours.ca()).await?;
-    cluster.admin().apply(OBJECTS).await?;
-    cluster.admin().apply(BINDING).await?;
+    let (authority, ca) = (format!("127.0.0.1:{}", ours.port()), ours.ca().as_bytes());
+    let root = cluster.tls().user("root", &["system:masters"])?;
+    let connect = async |authority: &str, ca: &[u8]| {
+        Client::connect(authority, ca, root.certificate.as_bytes(), root.key.as_bytes()).await
+    };
+    let host = connect(cluster.server().trim_start_matches("https://"), cluster.tls().ca.text().as_bytes()).await?;
+    fill(&host, &connect(&authority, ca).await?).await?;
     let caller = cluster.tls().user("kube-apiserver", &[])?;
-    let sender = connect(ours.port(), ours.ca(), &caller).await?;
-    let answer = ask(sender.clone(), ours.port()).await?;
+    let client = Client::connect(&authority, ca, caller.certificate.as_bytes(), caller.key.as_bytes()).await?;
+    let answer = ask(&client, 0).await?;
+    let answer = String::from_utf8_lossy(&answer);
     if !answer.contains("\"allowed\":true") {
         return Err(format!("what is given is not: {answer}").into());
     }
     // What a cluster does when it has just begun is not what is measured.
     sleep(SETTLING).await;
-    let (mut asked, mut times, began) = (JoinSet::new(), Vec::new(), Instant::now());
-    for number in 0..QUESTIONS {
-        sleep_until(began + Duration::from_secs(1) / RATE * number).await;
-        // Timers are a millisecond late, which is nobody's wait. None waits for the answer of another.
-        let (sender, port, sent) = (sender.clone(), ours.port(), Instant::now());
-        asked.spawn(async move { ask(sender, port).await.map(|_| sent.elapsed()) });
-        while let Some(done) = asked.try_join_next() {
-            times.push(done??);
+    let load = Load { what: "an answer to a review of access", goal: GOAL, rate: 1_000, seconds: 10 };
+    let question = |client: Client, number: u32| async move { ask(&client, number as usize).await.map(drop) };
+    webhook::measure(load, &ours, &[client], question).await
+}
+
+/// All organizations with their groups, and for each a project in which all its groups are bound.
+async fn fill(host: &Client, ours: &Client) -> Result<(), Failure> {
+    let project = |number: usize| {
+        let labels = json!({"openshift.io/owner": format!("organizations__Org{number}")});
+        let metadata = json!({"name": format!("p{number}"), "labels": labels});
+        ("/api/v1/namespaces".to_owned(), json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
+    };
+    host.create_all((0..ORGANIZATIONS).map(project)).await?;
+    // An organization is there before its groups.
+    let (mut organizations, mut groups) = (Vec::new(), Vec::new());
+    for (plural, body) in (0..ORGANIZATIONS).flat_map(objects_of) {
+        match plural {
+            "organizations" => organizations.push(object(plural, "Organization", body)),
+            _ => groups.push(object(plural, "OrgGroup", body)),
         }
     }
-    while let Some(done) = asked.join_next().await {
-        times.push(done??);
-    }
-    let rate = f64::from(QUESTIONS) / began.elapsed().as_secs_f64();
-    let (median, p99) = (part(&mut times, 500), part(&mut times, 990));
-    println!("a cluster that asks {rate:.0} times a second waits {median:?} median, {p99:?} p99 (goal: 2ms)");
-    Ok(())
+    ours.create_all(organizations.into_iter()).await?;
+    ours.create_all(groups.into_iter()).await?;
+    let binding = |number: usize| {
+        let groups: Vec<String> = (0..GROUPS_EACH).map(|group| format!("Org{number}:group{group}")).collect();
+        let body = json!({
+            "metadata": {"name": "all"}, "roleRef": {"name": "system:basic-user"}, "orgGroups": groups,
+        });
+        object(&format!("namespaces/p{number}/orgrolebindings"), "OrgRoleBinding", body)
+    };
+    ours.create_all((0..ORGANIZATIONS).map(binding)).await
 }
 
-async fn connect(port: u16, ca: &str, caller: &Identity) -> Result<SendRequest<Full<Bytes>>, Failure> {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(ca.as_bytes())?)?;
-    let chain = vec![CertificateDer::from_pem_slice(caller.certificate.as_bytes())?];
-    let key = PrivateKeyDer::from_pem_slice(caller.key.as_bytes())?;
-    let mut config = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_client_auth_cert(chain, key)?;
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    stream.set_nodelay(true)?;
-    let connector = TlsConnector::from(std::sync::Arc::new(config));
-    let stream = connector.connect(ServerName::try_from("localhost")?, stream).await?;
-    let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
-    // It ends with the sender; whatever goes wrong, the request that suffers tells.
-    tokio::spawn(async { drop(connection.await) });
-    Ok(sender)
+fn object(path: &str, kind: &str, mut body: Value) -> (String, Value) {
+    body["apiVersion"] = json!("org.bailiwick.dev/v1alpha1");
+    body["kind"] = json!(kind);
+    (format!("{API}/{path}"), body)
 }
 
-async fn ask(mut sender: SendRequest<Full<Bytes>>, port: u16) -> Result<String, Failure> {
-    let request = Request::post(format!("https://localhost:{port}/authorize"));
-    let request = request.header("content-type", "application/json").body(Full::from(REVIEW))?;
-    sender.ready().await?;
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    let body = response.into_body().collect().await?.to_bytes();
-    let text = String::from_utf8_lossy(&body).into_owned();
-    if status.is_success() { Ok(text) } else { Err(format!("{status}: {text}").into()) }
+/// Asks about someone, far apart from whom the question before was about.
+async fn ask(client: &Client, number: usize) -> Result<Bytes, Failure> {
+    let organization = (number * 7_919) % ORGANIZATIONS;
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": {
+            "user": user(organization, number % USERS_EACH), "groups": ["system:authenticated"],
+            "resourceAttributes": {
+                "namespace": format!("p{organization}"), "verb": "create",
+                "group": "authorization.k8s.io", "resource": "selfsubjectaccessreviews",
+            },
+        },
+    });
+    let (status, answer) = client.send(Method::POST, "/authorize", review.to_string().into()).await?;
+    if status.is_success() { Ok(answer) } else { Err(format!("{status}: {}", String::from_utf8_lossy(&answer)).into()) }
 }

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bailiwick_bench::Failure;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_registry::kinds::{self, QuotaEnforcement};
 use bailiwick_registry::{Clock, Ctx, Registry, SystemClock, User, WriteOptions};
@@ -16,8 +17,6 @@ use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const CREATIONS: u32 = 5_000;
 const REPETITIONS: usize = 7;

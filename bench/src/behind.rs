@@ -11,19 +11,20 @@ use bailiwick_test_host::{Cluster, Port, Process, SERVICE_HOST};
 use tempfile::TempDir;
 
 use crate::Failure;
+use crate::process::Usage;
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Our server, running; ends with this value.
-pub(crate) struct Ours {
-    _process: Process,
+pub struct Behind {
+    process: Process,
     port: Port,
     ca: String,
     _folder: TempDir,
 }
 
 /// The program that is named, or the release build of this workspace, which is made.
-pub(crate) async fn program(named: Option<OsString>) -> Result<PathBuf, Failure> {
+pub async fn program(named: Option<OsString>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         return Ok(path.into());
     }
@@ -37,11 +38,11 @@ pub(crate) async fn program(named: Option<OsString>) -> Result<PathBuf, Failure>
     Ok(std::env::current_exe()?.with_file_name("bailiwick"))
 }
 
-// === impl Ours ===
+// === impl Behind ===
 
-impl Ours {
+impl Behind {
     /// Starts it on the cluster's etcd, as sample-apiserver is, and waits until it is ready.
-    pub(crate) async fn start(program: &Path, cluster: &Cluster) -> Result<Self, Failure> {
+    pub async fn start(program: &Path, cluster: &Cluster) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new().prefix("bailiwick-aggregated-").tempdir()?;
         let authority = Authority::new("bailiwick")?;
         let Identity { certificate, key } = authority.server("bailiwick", &[SERVICE_HOST])?;
@@ -71,14 +72,21 @@ impl Ours {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Ok(Self { _process: process, port, ca: authority.certificate(), _folder: folder })
+        Ok(Self { process, port, ca: authority.certificate(), _folder: folder })
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// Where it serves, on this machine.
+    pub fn port(&self) -> u16 {
         self.port.number()
     }
 
-    pub(crate) fn ca(&self) -> &str {
+    /// What it takes.
+    pub fn usage(&self) -> Result<Usage, Failure> {
+        Usage::of(self.process.id())
+    }
+
+    /// Who vouches for it, in PEM.
+    pub fn ca(&self) -> &str {
         &self.ca
     }
 }
