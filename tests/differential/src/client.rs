@@ -82,7 +82,18 @@ impl Client {
         Connection { client: self.clone(), sender: None }
     }
 
+    /// Connects; once more if a server gave up on the handshake, as both do with clients that a busy machine slows down. Nothing
+    /// has been asked then.
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Error> {
+        match self.try_connect().await {
+            Err(Error::Connect { source, .. }) if source.kind() == io::ErrorKind::UnexpectedEof => {
+                self.try_connect().await
+            }
+            connected => connected,
+        }
+    }
+
+    async fn try_connect(&self) -> Result<SendRequest<Full<Bytes>>, Error> {
         let fail = |source| Error::Connect { address: self.authority.to_string(), source };
         let stream = TcpStream::connect(&*self.authority).await.map_err(fail)?;
         let host = self.authority.rsplit_once(':').map_or(&*self.authority, |(host, _)| host);

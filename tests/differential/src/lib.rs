@@ -12,6 +12,8 @@ pub mod compare;
 mod error;
 mod expand;
 pub mod kubeconfig;
+mod made;
+mod mutations;
 pub mod normal;
 pub mod record;
 pub mod run;

@@ -13,7 +13,9 @@
 mod causes;
 mod cells;
 mod discovery;
+mod keys;
 mod managers;
+mod rules;
 mod text;
 mod versions;
 
@@ -72,6 +74,8 @@ pub fn normalise(exchanges: &[Exchange], authority: &str, stripped: &[Stripped])
         cells::hide_ages(&mut answer["body"]);
         causes::sort(&mut answer["body"]);
         managers::sort(&mut answer["body"]);
+        rules::sort(&mut answer["body"]);
+        keys::hide(&mut answer["body"]);
         versions.replace(index + 1, exchange, &mut answer["body"]);
         texts.replace(index + 1, &exchange.sent, &versions, &mut answer);
         join_bookmarks(&mut answer["body"]);

@@ -190,7 +190,12 @@ impl Step {
         Ok(Self::new(line, action, Expected::parse(expected)?))
     }
 
-    fn new(line: usize, action: Action, expected: Option<Expected>) -> Self {
+    /// The same with a body.
+    pub(crate) fn with_body(self, body: String) -> Self {
+        Self { body, ..self }
+    }
+
+    pub(crate) fn new(line: usize, action: Action, expected: Option<Expected>) -> Self {
         let (headers, body, captures, awaited) = (Vec::new(), String::new(), Vec::new(), Vec::new());
         Self { line, action, headers, body, captures, awaited, expected }
     }

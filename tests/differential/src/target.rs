@@ -25,7 +25,7 @@ const SHAPES: [&str; 5] = [
 ];
 
 /// Kinds in the shapes of well-known projects, which every server has to be taught.
-const CORPUS: [&str; 5] = [
+pub(crate) const CORPUS: [&str; 5] = [
     include_str!("../crds/corpus/certificates.yaml"),
     include_str!("../crds/corpus/claims.yaml"),
     include_str!("../crds/corpus/databases.yaml"),

@@ -1,4 +1,4 @@
-//! Texts in answers that name what only one server has: uids, times, versions, generated names, its own address.
+//! Texts in answers that name what only one server has: uids, times, versions, generated names, tokens, its own address.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,6 +12,9 @@ use super::versions::Versions;
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| regex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
+
+/// A token of a service account: what it says is asked of the server.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));
 
 /// Times of the cases themselves are older.
 static NOW: LazyLock<Regex> =
@@ -82,7 +85,8 @@ impl Texts {
 
     fn replaced(&self, text: &str, versions: &Versions) -> String {
         let uid = |found: &Captures<'_>| self.uids.get(&found[0]).cloned().unwrap_or_default();
-        let mut text = UID.replace_all(text, uid).into_owned();
+        let text = TOKEN.replace_all(text, "<token>");
+        let mut text = UID.replace_all(&text, uid).into_owned();
         text = NOW.replace_all(&text, "<time>").into_owned();
         text = text.replace(&self.authority, "<server>");
         for (name, replacement) in &self.names {
