@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bailiwick_api::Bundle;
 use futures::{StreamExt, stream};
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -34,6 +34,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 enum Failure {
     #[error(transparent)]
     Claim(#[from] OutputError),
+    /// It is looked at again: it may go.
+    #[error("\"{0}\" exists, and is not this claim's to put out; it is left alone")]
+    Taken(String),
     #[error(transparent)]
     Api(#[from] kube::Error),
 }
@@ -89,6 +92,10 @@ pub async fn run(client: Client) {
             match look_at(&client, claim).await {
                 Ok(()) => {}
                 Err(Failure::Claim(error)) => tell(&client, claim, Some(error.to_string())).await,
+                Err(taken @ Failure::Taken(_)) => {
+                    tell(&client, claim, Some(taken.to_string())).await;
+                    failed.insert(uid);
+                }
                 Err(Failure::Api(_)) => drop(failed.insert(uid)),
             }
         }
@@ -120,7 +127,7 @@ async fn look_at(client: &Client, claim: &DynamicObject) -> Result<(), Failure> 
         "controller": true,
     }]);
     let metadata = json!({ "name": name, "labels": { CLAIM: uid }, "ownerReferences": owner });
-    apply(&outputs, &name, &output.object(metadata)).await?;
+    put(&outputs, &output, metadata).await?;
     let binding = json!({
         "apiVersion": "smith.atlassian.com/v1", "kind": "ResourceBinding",
         "metadata": { "name": claim.name_any(), "ownerReferences": owner }, "status": { "secretName": name },
@@ -149,6 +156,26 @@ async fn used(client: &Client, claim: &DynamicObject) -> Result<BTreeSet<String>
     let bundle = bundles.get_opt(&owner.name).await?;
     let outputs = bundle.and_then(|bundle| bundle.status).map(|status| status.outputs).unwrap_or_default();
     Ok(outputs.into_iter().map(|output| output.name).collect())
+}
+
+/// Writes an output. What is there under its name without the claim's mark is somebody else's, and is left alone.
+async fn put(outputs: &Api<DynamicObject>, output: &Output, mut metadata: Value) -> Result<(), Failure> {
+    let name = metadata["name"].as_str().unwrap_or_default().to_owned();
+    let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+    let read = |object: Value| serde_json::from_value::<DynamicObject>(object).map_err(kube::Error::SerdeError);
+    let Some(found) = outputs.get_opt(&name).await? else {
+        // Should somebody be faster, this fails, and is tried again.
+        return Ok(outputs.create(&params, &read(output.object(metadata))?).await.map(drop)?);
+    };
+    if found.labels().get(CLAIM).map(String::as_str) != metadata["labels"][CLAIM].as_str() {
+        return Err(Failure::Taken(name));
+    }
+    if !output.is_in(&found) {
+        metadata["uid"] = json!(found.uid());
+        metadata["resourceVersion"] = json!(found.resource_version());
+        outputs.replace(&name, &params, &read(output.object(metadata))?).await?;
+    }
+    Ok(())
 }
 
 async fn apply(api: &Api<DynamicObject>, name: &str, object: &Value) -> Result<DynamicObject, kube::Error> {

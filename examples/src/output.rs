@@ -1,5 +1,6 @@
 //! What a claim puts out, and what that is called.
 
+use bailiwick_api::is_object_name;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::api::DynamicObject;
@@ -47,6 +48,8 @@ pub(crate) enum OutputError {
     Mode(String),
     #[error("spec.secretName must be given if spec.secretNameMode is Fixed")]
     NoName,
+    #[error("spec.secretName \"{0}\" is no name of an object")]
+    BadName(String),
 }
 
 // === impl Output ===
@@ -64,7 +67,8 @@ impl Output {
         let mode = match (text("secretNameMode").as_deref(), text("secretName")) {
             (Some("Random"), _) => Mode::Random,
             (Some("ContentsHash") | None, None) | (Some("ContentsHash"), Some(_)) => Mode::ContentsHash,
-            (Some("Fixed") | None, Some(name)) => Mode::Fixed(name),
+            (Some("Fixed") | None, Some(name)) if is_object_name(&name) => Mode::Fixed(name),
+            (Some("Fixed") | None, Some(name)) => return Err(OutputError::BadName(name)),
             (Some("Fixed"), None) => return Err(OutputError::NoName),
             (Some(other), _) => return Err(OutputError::Mode(other.to_owned())),
         };
@@ -134,6 +138,7 @@ mod tests {
         assert_eq!(mode(json!({ "secretName": "s" })), Ok(Mode::Fixed("s".to_owned())));
         assert_eq!(mode(json!({ "secretNameMode": "Fixed", "secretName": "s" })), Ok(Mode::Fixed("s".to_owned())));
         assert_eq!(mode(json!({ "secretNameMode": "Fixed" })), Err(OutputError::NoName));
+        assert_eq!(mode(json!({ "secretName": "a/b" })), Err(OutputError::BadName("a/b".to_owned())));
         assert_eq!(mode(json!({ "secretNameMode": "Random" })), Ok(Mode::Random));
         assert_eq!(mode(json!({ "outputKind": "Pod" })), Err(OutputError::Kind("Pod".to_owned())));
     }
