@@ -1,6 +1,6 @@
 //! Definitions of bindings: whether claims can be satisfied by one, and what stands in the way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,10 +17,13 @@ use super::claim_status::ClaimStatus;
 use super::index::{Definition, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
 use crate::conditions::{self, Verdict};
+use crate::served_kinds::GroupKind;
 use crate::status::listed;
 
 /// How often it is asked whether something has become allowed.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// How long the first list of a kind may take before it is said that claims wait for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How many classes are shown with the number of their claims.
 const MAX_CLASSES: usize = 100;
 
@@ -40,8 +43,14 @@ impl Shared {
             return Ok(());
         };
         let (standing, mut told) = self.judge(&definition).await?;
-        let is_broken = told.ready.0 == ConditionStatus::False && !definition.is_going();
         self.stand(name, Some(standing));
+        let claim = group_kind(&definition.object.spec.claim);
+        let overdue = self.overdue_for(&claim, PATIENCE);
+        if told.ready.0 == ConditionStatus::True && !overdue.is_empty() {
+            told.ready = Told::overdue(&overdue);
+        }
+        let is_broken = told.ready.0 == ConditionStatus::False && !definition.is_going();
+        let is_waiting = !self.index().has_seen_all_for(&claim) && !definition.is_going();
         let users = self.index().definition_users(&definition.uid());
         if definition.is_going() {
             if users.is_empty() && self.sees_what_it_holds(&definition) {
@@ -54,6 +63,8 @@ impl Shared {
         self.write_definition(&definition, &told, &done_with).await?;
         if is_broken {
             self.queue.add_after(Work::Definition(name.to_owned()), ASK_AGAIN);
+        } else if is_waiting {
+            self.queue.postpone(Work::Definition(name.to_owned()), PATIENCE);
         }
         Ok(())
     }
@@ -410,6 +421,15 @@ impl Told {
              can write it again"
         );
         Self::refused("NotAllowed", message)
+    }
+
+    /// What is said of readiness while there are kinds that cannot be listed.
+    fn overdue(kinds: &BTreeSet<GroupKind>) -> (ConditionStatus, &'static str, String) {
+        let message = format!(
+            "claims wait until all objects of {} have been listed, which takes longer than it should: see the server's log",
+            some_of(kinds.iter().map(|kind| format!("{} of {}", kind.kind, kind.group)))
+        );
+        (ConditionStatus::False, "NotListed", message)
     }
 
     /// What is said of readiness while it goes.

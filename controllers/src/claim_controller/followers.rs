@@ -1,12 +1,14 @@
 //! Which kinds are followed: they come and go with the definitions that name them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kube::Api;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::Shared;
 use super::index::{Wanted, of_facts};
@@ -25,19 +27,22 @@ pub(super) struct Followers {
 }
 
 /// A task that ends when this does.
-pub(super) struct Running(AbortHandle);
+pub(super) struct Running {
+    task: AbortHandle,
+    since: Instant,
+}
 
 // === impl Running ===
 
 impl Running {
     pub(super) fn start(task: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(tokio::spawn(task).abort_handle())
+        Self { task: tokio::spawn(task).abort_handle(), since: Instant::now() }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
@@ -71,6 +76,15 @@ impl Shared {
             let start = || (wanted.clone(), Running::start(follow_kind(self.clone(), wanted.clone())));
             followers.kinds.entry(kind).or_insert_with(start);
         }
+    }
+
+    /// The kinds that claims of this kind wait for, because not all objects of them could be listed in this time.
+    pub(super) fn overdue_for(&self, claim: &GroupKind, patience: Duration) -> BTreeSet<GroupKind> {
+        let followers = self.followers();
+        let is_overdue = |kind: &GroupKind| {
+            followers.kinds.get(kind).is_some_and(|(_, running)| running.since.elapsed() >= patience)
+        };
+        self.index().unseen_for(claim).filter(is_overdue).collect()
     }
 
     pub(super) fn end_followers(&self) {

@@ -199,6 +199,9 @@ impl Index {
         self.seen.insert(kind.clone());
         let concerned = self.claim_kinds_that_use(kind);
         let mut work: Vec<Work> = concerned.iter().flat_map(|kind| self.claims_of(kind)).collect();
+        // Definitions of the same claims wait for each other's kinds: to be ready, and to go.
+        let complete = concerned.iter().filter(|kind| self.has_seen_all_for(kind));
+        work.extend(complete.flat_map(|kind| self.definitions_for(kind)));
         // What is to go, or is named no more, waits until all of that was seen.
         let waits = |definition: &Definition| definition.is_going() || !definition.former().is_empty();
         let concerned = self.definitions.iter().filter(|(_, definition)| {
@@ -242,14 +245,17 @@ impl Index {
 
     /// Whether everything has been seen that a claim of this kind may depend on.
     pub(super) fn has_seen_all_for(&self, claim: &GroupKind) -> bool {
-        let standings = self
-            .standings
-            .values()
-            .filter(|standing| standing.claim.as_ref().is_some_and(|facts| of_facts(facts) == *claim));
-        self.seen.contains(claim)
-            && standings.flat_map(|standing| standing.entries.iter().flatten()).all(|entry| {
-                self.seen.contains(&of_facts(&entry.class)) && self.seen.contains(&of_facts(&entry.resource))
-            })
+        self.unseen_for(claim).next().is_none()
+    }
+
+    /// The kinds that a claim of this kind may depend on, and of which not everything has been seen.
+    pub(super) fn unseen_for(&self, claim: &GroupKind) -> impl Iterator<Item = GroupKind> {
+        let standings = self.standings.values();
+        let of_kind =
+            standings.filter(|standing| standing.claim.as_ref().is_some_and(|facts| of_facts(facts) == *claim));
+        let entries = of_kind.flat_map(|standing| standing.entries.iter().flatten());
+        let named = entries.flat_map(|entry| [of_facts(&entry.class), of_facts(&entry.resource)]);
+        std::iter::once(claim.clone()).chain(named).filter(|kind| !self.seen.contains(kind))
     }
 
     pub(super) fn see_claim(&mut self, kind: &GroupKind, place: &Place, object: Option<Value>) -> Touched {
@@ -366,6 +372,13 @@ impl Index {
     pub(super) fn claims_of(&self, kind: &GroupKind) -> Vec<Work> {
         let claim = |place: &Place| Work::Claim(Key { kind: kind.clone(), place: place.clone() });
         self.claims.get(kind).into_iter().flat_map(HashMap::keys).map(claim).collect()
+    }
+
+    /// The definitions by which claims of a kind are satisfied.
+    fn definitions_for(&self, claim: &GroupKind) -> Vec<Work> {
+        let of_kind =
+            self.definitions.iter().filter(|(_, definition)| group_kind(&definition.object.spec.claim) == *claim);
+        of_kind.map(|(name, _)| Work::Definition(name.clone())).collect()
     }
 
     pub(super) fn definition_users(&self, uid: &str) -> Vec<Key> {

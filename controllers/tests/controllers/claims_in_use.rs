@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bailiwick_api::{BINDING_DEFINITION_FINALIZER, ResourceBindingDefinition};
+use bailiwick_api::{BINDING_DEFINITION_FINALIZER, Condition, ConditionStatus, ResourceBindingDefinition};
 use http::Method;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::{Api, ResourceExt};
@@ -84,6 +84,11 @@ fn former(definition: &ResourceBindingDefinition) -> Vec<String> {
     status.former_resources.iter().map(|entry| format!("{} {}", entry.resource.kind, entry.class.kind)).collect()
 }
 
+/// What a definition says of its readiness.
+fn readiness(definition: &ResourceBindingDefinition) -> Option<&Condition> {
+    definition.status.iter().flat_map(|status| &status.conditions).find(|one| one.condition_type == "Ready")
+}
+
 fn is_bound(claim: &DynamicObject) -> bool {
     claim.data["status"]["bindingPhase"] == "Bound"
 }
@@ -115,6 +120,59 @@ async fn a_definition_that_goes_while_a_claim_chooses() {
         site.nothing_stays_of_claim().await;
         site.define_bindings(site.one()).await;
     }
+}
+
+/// Claims wait for everything that they may depend on: what cannot be listed, the definition tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_cannot_be_listed() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    site.default_class("ServerClass", "gold", json!({})).await;
+    let (road, client) = site.road();
+    road.held.send_replace(Some(|method, uri| *method == Method::GET && uri.path().ends_with("/servers")));
+    let _controller = site.claim_controller(client);
+    let definitions = site.binding_definitions();
+    let told =
+        comes(&definitions, DEFINITION, |found| readiness(found).is_some_and(|one| one.reason == "NotListed")).await;
+    let ready = readiness(&told).unwrap();
+    assert_eq!(ready.status, ConditionStatus::False);
+    assert!(ready.message.contains(&format!("all objects of Server of {GROUP} have been listed")), "{}", ready.message);
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    assert!(!is_involved(&stays(&site.objects("Database"), "db").await));
+    road.held.send_replace(None);
+    comes(&site.objects("Database"), "db", is_bound).await;
+    comes(&definitions, DEFINITION, |found| readiness(found).is_some_and(|one| one.status == ConditionStatus::True))
+        .await;
+}
+
+/// Definitions of the same claims wait for each other's kinds, and are looked at when those have been seen.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_goes_when_the_kinds_of_another_were_seen() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    site.define("Rule", "Cluster", json!({ "spec": open, "status": open })).await;
+    site.define("RuleClass", "Cluster", json!({ "specTemplate": open })).await;
+    let version = format!("{GROUP}/v1");
+    let other = json!({
+        "metadata": { "name": "by-rules", "finalizers": [BINDING_DEFINITION_FINALIZER] },
+        "spec": { "claim": { "apiVersion": version, "kind": "Database" }, "resources": [{
+            "resource": { "apiVersion": version, "kind": "Rule" }, "class": { "apiVersion": version, "kind": "RuleClass" },
+        }] },
+    });
+    let definitions = site.binding_definitions();
+    site.make(&definitions, other).await;
+    let (road, client) = site.road();
+    road.held.send_replace(Some(|method, uri| *method == Method::GET && uri.path().ends_with("/ruleclasses")));
+    let _controller = site.claim_controller(client);
+    comes(&definitions, "by-rules", |found| readiness(found).is_some()).await;
+    definitions.delete(DEFINITION, &DeleteParams::default()).await.unwrap();
+    comes(&definitions, DEFINITION, |found| readiness(found).is_some_and(|one| one.reason == "Terminating")).await;
+    // By then it is not looked at any more to tell the same.
+    comes(&definitions, "by-rules", |found| readiness(found).is_some_and(|one| one.reason == "NotListed")).await;
+    stays(&definitions, DEFINITION).await;
+    road.held.send_replace(None);
+    gone(&definitions, DEFINITION).await;
 }
 
 /// B-RCD-9, R-26: the same wherever a controller ends that is satisfying a claim: whoever comes next lets both go, or keeps both.
