@@ -113,6 +113,11 @@ async fn read<T: DeserializeOwned>(client: &Client, path: &str) -> Result<Option
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(kube::Error::Api(status)) if status.code == 403 => Err(HostError::Forbidden(status.message)),
+        Err(kube::Error::Api(status)) => Err(HostError::Unavailable(format!(
+            "the host answers {path} with {}: {}",
+            status.code,
+            status.message.trim()
+        ))),
         Err(error) => Err(HostError::Unavailable(format!("the host does not answer: {error}"))),
     }
 }

@@ -10,12 +10,16 @@ use kube::Client;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep};
+use tracing::warn;
 
 use super::read;
 
 /// How long it is believed which documents there are.
 const FRESH: Duration = Duration::from_secs(2);
+/// After how long a document is asked for again that was not given. Which of several servers is asked that ever had the document is a
+/// matter of luck in an aggregator, and not all of them may be there.
+const PAUSES: [Duration; 3] = [Duration::from_millis(20), Duration::from_millis(60), Duration::from_millis(180)];
 /// How many documents are kept. Those of Kubernetes' own groups take megabytes.
 const MAX_DOCUMENTS: usize = 8;
 
@@ -56,14 +60,20 @@ impl Documents {
         let mut document = document.lock().await;
         let content = match document.as_ref().filter(|document| document.url == url) {
             Some(document) => document.content.clone(),
-            None => {
-                // Asked for by a hash that is not the newest any more, a host only says where to look instead.
-                let newest = url.split('?').next().unwrap_or(&url);
-                let Some(content) = read::<Value>(client, newest).await? else { return Ok(None) };
-                let content = Arc::new(content);
-                *document = Some(Document { url, content: content.clone() });
-                content
-            }
+            None => match (ask(client, &url).await, document.as_ref()) {
+                (Ok(None), _) => return Ok(None),
+                (Ok(Some(content)), _) => {
+                    let content = Arc::new(content);
+                    *document = Some(Document { url, content: content.clone() });
+                    content
+                }
+                // What was told last is wrong at most about what has changed since.
+                (Err(error), Some(last)) => {
+                    warn!(%error, document = url, "objects are checked against what the cluster told of their kinds before");
+                    last.content.clone()
+                }
+                (Err(error), None) => return Err(error),
+            },
         };
         Ok(HostSchema::find(&content, &kind.gvk()).map(Arc::new))
     }
@@ -90,4 +100,17 @@ impl Documents {
         let place = index.as_ref().and_then(|(_, index)| index.paths.get(&path));
         Ok(place.map(|place| place.server_relative_url.clone()))
     }
+}
+
+/// What is in a document, from a host that may have to be asked more than once.
+async fn ask(client: &Client, url: &str) -> Result<Option<Value>, HostError> {
+    // Asked for by a hash that is not the newest any more, a host only says where to look instead.
+    let newest = url.split('?').next().unwrap_or(url);
+    for pause in PAUSES {
+        match read(client, newest).await {
+            Err(HostError::Unavailable(_)) => sleep(pause).await,
+            answer => return answer,
+        }
+    }
+    read(client, newest).await
 }

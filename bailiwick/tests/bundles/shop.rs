@@ -26,6 +26,7 @@ pub(crate) const BINDINGS: &str = "/apis/smith.atlassian.com/v1/namespaces/shop/
 pub(crate) const LOOKED_AT_AGAIN: Duration = Duration::from_secs(15);
 /// By this the cluster hands on the group by which others know Bundles, or that of the sample kinds: one of both.
 const SMITH: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1.smith.atlassian.com";
+const CROSSPLANE: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.core.crossplane.io";
 /// What is gone when the cluster's garbage collector has done its part. It asks a server that was away, as ours is between two
 /// tests, again after up to half a minute.
 const GONE: Duration = PATIENCE.saturating_mul(3);
@@ -91,10 +92,13 @@ impl Shop {
         let mut shop = Self { root: site.root(), site, rights: None, _controller: None };
         let namespace = "/api/v1/namespaces/shop";
         if shop.site.mode == Mode::Behind {
-            // What an earlier test has left: a group that nobody serves any more keeps namespaces from going.
-            if shop.root.get(SMITH).await.json()["spec"]["service"].is_object() {
-                shop.root.delete(SMITH).await.expect(200);
-                shop.gone(SMITH).await;
+            // What an earlier test has left: a group that nobody serves any more keeps namespaces from going, and an aggregator
+            // goes on asking there for all documents that its server had.
+            for alias in [SMITH, CROSSPLANE] {
+                if shop.root.get(alias).await.json()["spec"]["service"].is_object() {
+                    shop.root.delete(alias).await.expect(200);
+                    shop.gone(alias).await;
+                }
             }
             if shop.root.get(namespace).await.code == 200 {
                 shop.root.delete(namespace).await;
