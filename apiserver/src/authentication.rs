@@ -37,7 +37,9 @@ pub use self::configuration::{
 };
 pub use self::jwt::{Algorithms, JwtAuthenticator, JwtOptions, JwtSetupError, KeySet, UnsupportedAlgorithm};
 pub use self::request_header::{RequestHeaderError, RequestHeaderOptions};
-pub use self::service_account::{OpenIdDocuments, ServiceAccountParts, ServiceAccountTokens, TokenSigner};
+pub use self::service_account::{
+    OpenIdDocuments, ServiceAccountKeys, ServiceAccountParts, ServiceAccountTokens, TokenSigner,
+};
 pub use self::token::{Audiences, MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
 pub use self::token_cache::{TokenCache, TokenCacheOptions};
 

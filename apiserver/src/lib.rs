@@ -43,9 +43,9 @@ pub use authentication::{
     Algorithms, Anonymous, Audiences, Authentication, AuthenticationConfiguration, AuthenticationError,
     AuthenticationFile, AuthenticationFileError, AuthenticationParts, ClaimMapping, ClaimMappings, ClaimValidationRule,
     ConfigurationError, Issuer, JwtAuthenticator, JwtConfiguration, JwtOptions, JwtSetupError, KeySet, MAX_TOKEN_BYTES,
-    OpenIdDocuments, PrefixedClaim, RequestHeaderError, RequestHeaderOptions, Requester, ServiceAccountParts,
-    ServiceAccountTokens, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenCache, TokenCacheOptions,
-    TokenError, TokenSigner, UnsupportedAlgorithm,
+    OpenIdDocuments, PrefixedClaim, RequestHeaderError, RequestHeaderOptions, Requester, ServiceAccountKeys,
+    ServiceAccountParts, ServiceAccountTokens, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenCache,
+    TokenCacheOptions, TokenError, TokenSigner, UnsupportedAlgorithm,
 };
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};

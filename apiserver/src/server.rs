@@ -60,7 +60,7 @@ pub struct Server {
     watches: Watches,
     discovery: Discovery,
     openapi: OpenApi,
-    openid: Option<OpenIdDocuments>,
+    openid: Option<Arc<OpenIdDocuments>>,
     memberships: Option<Arc<dyn Memberships>>,
     access_webhook: Option<Arc<dyn Authorizer>>,
     health: Health,
@@ -113,7 +113,7 @@ impl Server {
 
     /// The same, with documents by which others verify tokens that it issues.
     #[must_use]
-    pub fn with_openid(mut self, documents: OpenIdDocuments) -> Self {
+    pub fn with_openid(mut self, documents: Arc<OpenIdDocuments>) -> Self {
         self.openid = Some(documents);
         self
     }

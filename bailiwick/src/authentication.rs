@@ -13,6 +13,7 @@ use bailiwick_apiserver::{
 use bailiwick_registry::Clock;
 
 use crate::flags::{AuthenticationFlags, OidcFlags, RequestHeaderFlags};
+use crate::followed_files::FollowedFiles;
 use crate::mode::Tokens;
 use crate::private_file::{self, PrivateFileError};
 
@@ -73,9 +74,11 @@ pub(crate) fn authentication(
             anonymous = configured;
         }
     } else if flags.oidc.is_set() {
-        let configuration = AuthenticationConfiguration { jwt: vec![issuer(&flags.oidc)?], ..Default::default() };
-        configuration.check(&known.own_issuers)?;
-        issuers.set_issuers(&configuration.jwt, &algorithms(&flags.oidc)?)?;
+        let own = known.own_issuers.clone();
+        let used = believe(&flags.oidc, &own, None, &issuers)?;
+        if flags.oidc.oidc_ca_file.is_some() {
+            tokio::spawn(follow_authority(flags.oidc.clone(), own, used, issuers.clone()));
+        }
     }
     let mut tokens: Vec<Arc<dyn TokenAuthenticator>> = vec![issuers.clone()];
     tokens.extend(known.others);
@@ -93,6 +96,39 @@ pub(crate) fn authentication(
         tokio::spawn(file.follow(issuers, authentication.clone(), flagged, FILE_POLL));
     }
     Ok(authentication)
+}
+
+/// Believes the issuer that the flags name, unless that is the one that is believed.
+fn believe(
+    flags: &OidcFlags,
+    own: &[String],
+    used: Option<&JwtConfiguration>,
+    issuers: &JwtAuthenticator,
+) -> Result<Option<JwtConfiguration>, AuthenticationSetupError> {
+    let found = issuer(flags)?;
+    if used == Some(&found) {
+        return Ok(None);
+    }
+    let configuration = AuthenticationConfiguration { jwt: vec![found], ..Default::default() };
+    configuration.check(own)?;
+    issuers.set_issuers(&configuration.jwt, &algorithms(flags)?)?;
+    Ok(configuration.jwt.into_iter().next())
+}
+
+/// Goes on with what the file says that names the issuer's authority.
+async fn follow_authority(
+    flags: OidcFlags,
+    own: Vec<String>,
+    mut used: Option<JwtConfiguration>,
+    issuers: Arc<JwtAuthenticator>,
+) {
+    let mut files = FollowedFiles::new("authorities of --oidc-ca-file");
+    loop {
+        files.turn().await;
+        if let Some(found) = files.tell(believe(&flags, &own, used.as_ref(), &issuers)) {
+            used = Some(found);
+        }
+    }
 }
 
 fn request_header(flags: &RequestHeaderFlags) -> RequestHeaderOptions {

@@ -10,6 +10,7 @@ mod cluster;
 mod controllers;
 mod data_folder;
 mod flags;
+mod followed_files;
 mod handler;
 mod install;
 mod kubeconfig;

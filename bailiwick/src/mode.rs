@@ -68,7 +68,7 @@ pub(crate) struct Api {
     /// What the mode adds to it.
     pub(crate) health: Health,
     /// How others verify tokens that are issued here, if any are.
-    pub(crate) openid: Option<OpenIdDocuments>,
+    pub(crate) openid: Option<Arc<OpenIdDocuments>>,
 }
 
 /// Why a server cannot stand as it is to.

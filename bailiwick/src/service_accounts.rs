@@ -1,16 +1,18 @@
 //! The keys that tokens of service accounts are signed and verified with: from files, or made at the first start.
 
+mod files;
 mod key;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bailiwick_apiserver::{KeySet, OpenIdDocuments, ServiceAccountParts, ServiceAccountTokens};
+use bailiwick_apiserver::{OpenIdDocuments, ServiceAccountParts, ServiceAccountTokens};
 use bailiwick_registry::Clock;
 use rcgen::KeyPair;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use self::key::{KeyError, PublicKey, Signer};
+use self::files::{KeyFiles, KeyNames};
+use self::key::KeyError;
 use crate::flags::ServiceAccountFlags;
 use crate::private_file::{self, PrivateFileError};
 
@@ -26,7 +28,10 @@ pub(crate) struct ServiceAccounts {
     /// Whom tokens name that are believed. The first is named in new ones.
     pub(crate) issuers: Vec<String>,
     keys_url: Option<String>,
-    keys: Vec<Value>,
+    files: KeyFiles,
+    names: KeyNames,
+    /// The public keys, as others are told of them.
+    published: Vec<Value>,
 }
 
 /// Why tokens of service accounts cannot be signed or verified.
@@ -53,27 +58,15 @@ impl ServiceAccounts {
         folder: &Path,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ServiceAccountError> {
-        let path = flags.service_account_signing_key_file.clone().unwrap_or_else(|| folder.join(FILE));
-        let pem = match (private_file::read(&path)?, &flags.service_account_signing_key_file) {
-            (Some(pem), _) => pem,
-            (None, Some(path)) => return Err(ServiceAccountError::Missing(path.clone())),
-            (None, None) => make(folder, &path)?,
+        let files = KeyFiles {
+            signing: flags.service_account_signing_key_file.clone().unwrap_or_else(|| folder.join(FILE)),
+            more: flags.service_account_key_file.clone(),
         };
-        let unusable = |path: &Path| {
-            let path = path.to_owned();
-            move |problem| ServiceAccountError::Key { path, problem }
-        };
-        let signer = Signer::read(&pem).map_err(unusable(&path))?;
-        let mut public = vec![signer.public().clone()];
-        for path in &flags.service_account_key_file {
-            let pem = private_file::read(path)?.ok_or_else(|| ServiceAccountError::Missing(path.clone()))?;
-            public.extend(PublicKey::read_all(&pem).map_err(unusable(path))?);
+        if flags.service_account_signing_key_file.is_none() && private_file::read(&files.signing)?.is_none() {
+            make(folder, &files.signing)?;
         }
-        public.sort_by(|one, other| one.id().cmp(other.id()));
-        public.dedup_by(|one, other| one.id() == other.id());
-        let keys: Vec<Value> = public.iter().map(PublicKey::to_json).collect();
-        let set = KeySet::from_json(json!({ "keys": keys }).to_string().as_bytes())
-            .map_err(|error| ServiceAccountError::Set(error.to_string()))?;
+        let keys = files.read()?;
+        let (names, published) = (keys.names(), keys.published());
         let issuers = match flags.service_account_issuer.as_slice() {
             [] => vec![USUAL_ISSUER.to_owned()],
             named => named.to_vec(),
@@ -82,26 +75,29 @@ impl ServiceAccounts {
         let tokens = ServiceAccountTokens::new(ServiceAccountParts {
             issuers: issuers.clone(),
             audiences: audiences.clone(),
-            signer: Box::new(signer),
-            keys: set,
+            keys: keys.into_parts()?,
             clock,
         });
         let keys_url = flags.service_account_jwks_uri.clone();
-        Ok(Self { tokens: Arc::new(tokens), audiences, issuers, keys_url, keys })
+        Ok(Self { tokens: Arc::new(tokens), audiences, issuers, keys_url, files, names, published })
     }
 
     /// How others verify tokens.
     pub(crate) fn documents(&self, server_url: &str) -> OpenIdDocuments {
         let issuer = self.issuers.first().map(String::as_str).unwrap_or_default();
-        OpenIdDocuments::new(issuer, self.keys_url.as_deref(), server_url, &self.keys)
+        OpenIdDocuments::new(issuer, self.keys_url.as_deref(), server_url, &self.published)
+    }
+
+    /// Goes on with the keys that the files hold, and tells them in these documents, until dropped.
+    pub(crate) fn follow_keys(&self, documents: &Arc<OpenIdDocuments>) -> impl Future<Output = ()> + Send + use<> {
+        self.files.clone().follow(self.names.clone(), self.tokens.clone(), documents.clone())
     }
 }
 
-fn make(folder: &Path, path: &Path) -> Result<String, ServiceAccountError> {
+fn make(folder: &Path, path: &Path) -> Result<(), ServiceAccountError> {
     private_file::make_folder(folder)?;
     let pem = KeyPair::generate().map_err(ServiceAccountError::Making)?.serialize_pem();
-    private_file::write(path, &pem)?;
-    Ok(pem)
+    Ok(private_file::write(path, &pem)?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod documents;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, UNIX_EPOCH};
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_registry::kinds::{TokenIssueError, TokenIssuer, TokenOwner};
@@ -52,19 +53,33 @@ pub struct ServiceAccountParts {
     pub issuers: Vec<String>,
     /// What this server is called in tokens.
     pub audiences: Vec<String>,
-    /// Who signs.
-    pub signer: Box<dyn TokenSigner>,
-    /// The keys that tokens are verified with.
-    pub keys: KeySet,
+    /// What they are signed and verified with at first.
+    pub keys: ServiceAccountKeys,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
 
+/// What tokens of service accounts are signed and verified with.
+pub struct ServiceAccountKeys {
+    /// Who signs.
+    pub signer: Box<dyn TokenSigner>,
+    /// The keys that tokens are verified with.
+    pub public: KeySet,
+}
+
 /// Issues and knows tokens of service accounts.
 pub struct ServiceAccountTokens {
-    parts: ServiceAccountParts,
+    issuers: Vec<String>,
+    audiences: Vec<String>,
+    clock: Arc<dyn Clock>,
+    keys: ArcSwap<UsedKeys>,
     /// Whose kinds issue tokens by this.
     registry: OnceLock<Weak<Registry>>,
+}
+
+/// Keys, and which tokens they are known to have signed: that is forgotten with them.
+struct UsedKeys {
+    keys: ServiceAccountKeys,
     verified: Mutex<Generations<Arc<Claims>>>,
 }
 
@@ -73,7 +88,14 @@ pub struct ServiceAccountTokens {
 impl ServiceAccountTokens {
     /// Knows no tokens until it knows where the accounts are.
     pub fn new(parts: ServiceAccountParts) -> Self {
-        Self { parts, registry: OnceLock::new(), verified: Mutex::new(Generations::new(MAX_VERIFIED)) }
+        let ServiceAccountParts { issuers, audiences, keys, clock } = parts;
+        let keys = ArcSwap::from_pointee(UsedKeys::new(keys));
+        Self { issuers, audiences, clock, keys, registry: OnceLock::new() }
+    }
+
+    /// From now on signs and verifies tokens with these keys, and no others.
+    pub fn set_keys(&self, keys: ServiceAccountKeys) {
+        self.keys.store(Arc::new(UsedKeys::new(keys)));
     }
 
     /// Where the accounts are. Only the first one counts.
@@ -84,15 +106,16 @@ impl ServiceAccountTokens {
     /// The claims of a token that one of our keys signed; none if it is someone else's.
     fn claims(&self, token: &str) -> Result<Option<Arc<Claims>>, TokenError> {
         let key: [u8; 32] = Sha256::digest(token).into();
-        let lock = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = self.keys.load();
+        let lock = || used.verified.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(claims) = lock().get(&key, Instant::now()) {
             return Ok(Some(claims));
         }
-        let ours = jwt::untrusted_issuer(token).is_some_and(|issuer| self.parts.issuers.contains(&issuer));
+        let ours = jwt::untrusted_issuer(token).is_some_and(|issuer| self.issuers.contains(&issuer));
         if !ours {
             return Ok(None);
         }
-        let payload = jwt::verified_payload(token, &Algorithms::all(), &self.parts.keys).map_err(TokenError)?;
+        let payload = jwt::verified_payload(token, &Algorithms::all(), &used.keys.public).map_err(TokenError)?;
         let claims = Arc::new(Claims::read(&payload)?);
         lock().insert(key, claims.clone(), Instant::now() + VERIFIED_FOR);
         Ok(Some(claims))
@@ -108,7 +131,7 @@ impl ServiceAccountTokens {
                 "token audiences {found:?} is invalid for the target audiences {wanted:?}"
             )));
         }
-        let now = self.parts.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         claims.check_time(i64::try_from(now).unwrap_or(i64::MAX), LEEWAY)?;
         self.check_objects(&claims).await?;
         Ok(Some(TokenOwner { user: claims.user(), audiences: shared }))
@@ -159,7 +182,7 @@ impl ServiceAccountTokens {
 #[async_trait]
 impl TokenAuthenticator for ServiceAccountTokens {
     async fn authenticate(&self, token: &Token) -> Result<Option<User>, TokenError> {
-        let audiences = Audiences { wanted: &[], own: &self.parts.audiences };
+        let audiences = Audiences { wanted: &[], own: &self.audiences };
         Ok(self.owner(token, &audiences).await?.map(|owner| owner.user))
     }
 
@@ -174,17 +197,26 @@ impl TokenAuthenticator for ServiceAccountTokens {
 
 impl TokenIssuer for ServiceAccountTokens {
     fn audiences(&self) -> &[String] {
-        &self.parts.audiences
+        &self.audiences
     }
 
     fn issue(&self, mut claims: Map<String, Value>) -> Result<String, TokenIssueError> {
-        let issuer = self.parts.issuers.first().cloned().unwrap_or_default();
+        let issuer = self.issuers.first().cloned().unwrap_or_default();
         claims.insert("iss".to_owned(), issuer.into());
-        let signer = &self.parts.signer;
+        let used = self.keys.load();
+        let signer = &used.keys.signer;
         let header = json!({ "alg": signer.algorithm(), "kid": signer.key_id() });
         let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let message = format!("{}.{}", encode(&header), encode(&Value::Object(claims)));
         let signature = URL_SAFE_NO_PAD.encode(signer.sign(message.as_bytes())?);
         Ok(format!("{message}.{signature}"))
+    }
+}
+
+// === impl UsedKeys ===
+
+impl UsedKeys {
+    fn new(keys: ServiceAccountKeys) -> Self {
+        Self { keys, verified: Mutex::new(Generations::new(MAX_VERIFIED)) }
     }
 }

@@ -138,6 +138,10 @@ impl Issuer {
 // === impl SigningKey ===
 
 impl SigningKey {
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     pub(crate) fn new(id: &str) -> Self {
         let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
         Self { id: id.to_owned(), key: EncodingKey::from_ec_der(&pair.serialize_der()) }

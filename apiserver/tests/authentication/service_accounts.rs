@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bailiwick_apiserver::{
-    Audiences, KeySet, ServiceAccountParts, ServiceAccountTokens, Token, TokenAuthenticator, TokenError, TokenSigner,
+    Audiences, KeySet, ServiceAccountKeys, ServiceAccountParts, ServiceAccountTokens, Token, TokenAuthenticator,
+    TokenError, TokenSigner,
 };
 use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_registry::kinds::{self, TokenIssueError, TokenIssuer};
@@ -53,12 +54,21 @@ impl TokenSigner for Signer {
     }
 
     fn key_id(&self) -> &str {
-        "ours"
+        self.0.id()
     }
 
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, TokenIssueError> {
         let signature = jsonwebtoken::crypto::sign(message, self.0.key(), Algorithm::ES256).unwrap();
         Ok(URL_SAFE_NO_PAD.decode(signature).unwrap())
+    }
+}
+
+/// One that signs, and those that tokens are verified with.
+fn keys(signing: &Arc<SigningKey>, public: &[&SigningKey]) -> ServiceAccountKeys {
+    let public: Vec<Value> = public.iter().map(|key| key.jwk()).collect();
+    ServiceAccountKeys {
+        signer: Box::new(Signer(signing.clone())),
+        public: KeySet::from_json(json!({ "keys": public }).to_string().as_bytes()).unwrap(),
     }
 }
 
@@ -75,8 +85,7 @@ impl World {
         let tokens = ServiceAccountTokens::new(ServiceAccountParts {
             issuers: vec![ISSUER.to_owned(), "https://before".to_owned()],
             audiences: vec!["api".to_owned()],
-            signer: Box::new(Signer(key.clone())),
-            keys: KeySet::from_json(json!({ "keys": [key.jwk()] }).to_string().as_bytes()).unwrap(),
+            keys: keys(&key, &[&key]),
             clock: hands.clone(),
         });
         let world = Self { tokens, registry, key, hands, _folder: folder };
@@ -212,4 +221,29 @@ async fn only_what_we_signed_counts_for_whom_and_while_it_is_meant() {
         assert_eq!(world.name(&token).await.is_ok(), counts, "{now}");
     }
     assert_eq!(TokenIssuer::audiences(&world.tokens), ["api"]);
+}
+
+/// S-05: with other keys, what the old ones signed is worth nothing, however often it was shown before; it is again if they come
+/// back, which is how keys are replaced without anyone noticing.
+#[tokio::test]
+async fn keys_are_replaced_while_tokens_are_used() {
+    let world = World::start().await;
+    world.tokens.look_in(&world.registry);
+    let uid = world.make("serviceaccounts", "shop", bot(&[])).await;
+    let known = Ok(Some(KNOWN.to_owned()));
+    let old = world.issue(&uid, json!({}));
+    assert_eq!(world.name(&old).await, known);
+    let next = Arc::new(SigningKey::new("next"));
+    for (signing, public, old_counts) in [
+        (&world.key, vec![&*world.key, &*next], true),
+        (&next, vec![&*world.key, &*next], true),
+        (&next, vec![&*next], false),
+    ] {
+        world.tokens.set_keys(keys(signing, &public));
+        assert_eq!(world.name(&world.issue(&uid, json!({}))).await, known);
+        assert_eq!(world.name(&old).await.is_ok(), old_counts);
+    }
+    assert_eq!(world.refusal(&old).await, "invalid signature, no keys found");
+    world.tokens.set_keys(keys(&next, &[&world.key]));
+    assert_eq!(world.name(&old).await, known);
 }

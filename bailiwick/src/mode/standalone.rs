@@ -69,7 +69,8 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     registry.spawn(kinds::keep_system_namespaces(registry.clone()));
     follow_organizations(&registry, &directory).await.map_err(HandlerError::Furnish)?;
     follow_projects(&registry, &roles).await.map_err(HandlerError::Furnish)?;
-    let openid = Some(accounts.documents(&parts.url));
+    let openid = Arc::new(accounts.documents(&parts.url));
+    registry.spawn(accounts.follow_keys(&openid));
     Ok(Api {
         registry,
         authorizer,
@@ -77,6 +78,6 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
         access_webhook: None,
         own_host: Some(own_host),
         health: Health::new(),
-        openid,
+        openid: Some(openid),
     })
 }

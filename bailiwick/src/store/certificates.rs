@@ -2,15 +2,12 @@
 
 use std::path::Path;
 use std::sync::Weak;
-use std::time::Duration;
 
 use bailiwick_storage::etcd::{ClientCertificate, Etcd, Secret, TlsOptions};
 
 use super::StoreError;
 use crate::flags::EtcdFlags;
-
-/// How often the files are looked at.
-const POLL: Duration = Duration::from_secs(2);
+use crate::followed_files::FollowedFiles;
 
 /// What the files say; nothing where there are none.
 pub(super) fn read(flags: &EtcdFlags) -> Result<Option<TlsOptions>, StoreError> {
@@ -25,29 +22,23 @@ pub(super) fn read(flags: &EtcdFlags) -> Result<Option<TlsOptions>, StoreError> 
     Ok(Some(TlsOptions { ca: file(ca)?, client, server_name: None }))
 }
 
-/// Goes on with what the files say, for as long as the store is in use. What cannot be used is told, once, and tried again
-/// for as long as it is there: etcd may trust it a moment later.
+/// Goes on with what the files say, for as long as the store is in use. What cannot be used is tried again for as long as it is
+/// there: etcd may trust it a moment later.
 pub(super) async fn follow(flags: EtcdFlags, mut used: TlsOptions, store: Weak<Etcd>) {
-    let mut told = String::new();
+    let mut files = FollowedFiles::new("certificates for etcd");
     loop {
-        tokio::time::sleep(POLL).await;
+        files.turn().await;
         let Some(store) = store.upgrade() else { return };
-        let problem = match read(&flags) {
-            Ok(Some(found)) if found != used => match store.set_tls(found.clone()).await {
-                Ok(()) => {
-                    tracing::info!("the certificates for etcd were replaced");
-                    used = found;
-                    String::new()
-                }
-                Err(error) => error.to_string(),
-            },
-            Ok(_) => String::new(),
-            Err(error) => error.to_string(),
+        let found = match read(&flags) {
+            Ok(Some(found)) if found != used => {
+                store.set_tls(found.clone()).await.map(|()| Some(found)).map_err(|error| error.to_string())
+            }
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.to_string()),
         };
-        if !problem.is_empty() && problem != told {
-            tracing::warn!(problem, "the new certificates for etcd are not used; the old ones stay");
+        if let Some(found) = files.tell(found) {
+            used = found;
         }
-        told = problem;
     }
 }
 

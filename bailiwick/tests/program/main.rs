@@ -9,6 +9,7 @@ mod compatibility;
 mod documents;
 mod host;
 mod https;
+mod keys;
 mod openapi;
 mod readme;
 mod snapshot;

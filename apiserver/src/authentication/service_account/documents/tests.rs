@@ -21,6 +21,11 @@ fn others_find_the_keys_and_how_they_are_used() {
     assert_eq!(media_type, "application/jwk-set+json");
     assert_eq!(found["keys"], json!(keys));
     assert!(documents.answer("/openid/v1").is_none());
+    documents.set_keys(&keys[..1]);
+    assert_eq!(document(&documents, KEYS).0["keys"], json!(keys[..1]));
+    let (configuration, _) = document(&documents, CONFIGURATION);
+    assert_eq!(configuration["id_token_signing_alg_values_supported"], json!(["RS256"]));
+    assert_eq!(configuration["jwks_uri"], "https://here/openid/v1/jwks");
 
     let elsewhere = OpenIdDocuments::new("https://issuer", Some("https://cdn/keys"), "https://here", &keys);
     assert_eq!(document(&elsewhere, CONFIGURATION).0["jwks_uri"], "https://cdn/keys");
