@@ -28,7 +28,7 @@ use super::answer::Answer;
 use super::handler::{CloseConnection, FinishBy, Handler};
 use super::options::ListenerOptions;
 use super::peer::Peer;
-use super::socket::{Noting, StallGuard};
+use super::socket::{Noting, StallGuard, notice_its_end};
 use super::stream::{Progress, StreamExecutor};
 use crate::audit::Source;
 use crate::metrics::Metrics;
@@ -116,6 +116,7 @@ async fn handshake<H>(
 ) -> Result<TlsStream<StallGuard<TcpStream>>, ConnectionError> {
     // Otherwise small answers wait for the acknowledgement of what went before.
     socket.set_nodelay(true).map_err(ConnectionError::Handshake)?;
+    notice_its_end(&socket, &shared.options).map_err(ConnectionError::Handshake)?;
     let mut first = [0];
     socket.peek(&mut first).await.map_err(ConnectionError::Handshake)?;
     // Methods begin with a letter, TLS never does.

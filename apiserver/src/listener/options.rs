@@ -17,7 +17,7 @@ pub struct ListenerOptions {
     pub idle_timeout: Duration,
     /// How long a client that has data waiting may take none of it, before its stream or its connection is closed.
     pub write_stall: Duration,
-    /// How often an HTTP/2 client must show that it is still there.
+    /// How often a client must show that it is still there: by HTTP/2, or by its system.
     pub ping_interval: Duration,
     /// How long it may take to do so.
     pub ping_timeout: Duration,

@@ -1,4 +1,5 @@
-//! The streams under a connection: one that gives up on clients that take nothing, one that notes when bytes arrive.
+//! The streams under a connection: one that gives up on clients that take nothing, one that notes when bytes arrive; and what the
+//! system is asked to notice.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,10 +7,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::activity::Activity;
+use super::options::ListenerOptions;
+
+/// How often the system asks whether a client is there, within the time that it may be silent.
+const PROBES: u32 = 3;
+/// The system counts these in whole ones, and refuses none.
+const A_SECOND: Duration = Duration::from_secs(1);
 
 /// A socket on which writing fails once nothing could be written for a while: what waits for a client that reads nothing
 /// must not be held for ever.
@@ -25,6 +34,21 @@ pub(super) struct StallGuard<S> {
 pub(super) struct Noting<S> {
     stream: S,
     activity: Option<Arc<Activity>>,
+}
+
+/// Has the system notice when the other side is gone without a word, as a machine is that lost its power or its network. HTTP/2
+/// has pings for that, HTTP/1 has nothing: its watches would be held until something is to be told, and then until the system has
+/// repeated it for a quarter of an hour.
+pub(super) fn notice_its_end(socket: &TcpStream, options: &ListenerOptions) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    let keepalive = TcpKeepalive::new()
+        .with_time(options.ping_interval.max(A_SECOND))
+        .with_interval((options.ping_timeout / PROBES).max(A_SECOND))
+        .with_retries(PROBES);
+    socket.set_tcp_keepalive(&keepalive)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(options.ping_interval + options.ping_timeout))?;
+    Ok(())
 }
 
 // === impl StallGuard ===
@@ -137,3 +161,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noting<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests;
