@@ -32,6 +32,9 @@ const HEALTH_PATHS: usize = 3;
 /// What no label is for.
 const OTHER: &str = "other";
 const OTHER_TARGET: usize = 0;
+/// Of how many kinds, in each of their versions, requests are told apart. Definitions come and go, and what was counted stays:
+/// whoever makes and removes them again and again must not fill the memory.
+const MAX_KINDS: usize = 5_000;
 /// The codes that are told apart.
 const CODES: [(u16, &str); 19] = [
     (200, "200"),
@@ -70,6 +73,7 @@ struct Table {
     /// Of each target.
     places: Vec<Arc<Places>>,
     watches: Vec<(Arc<Target>, Arc<WatchMetrics>)>,
+    max_kinds: usize,
 }
 
 type Places = [OnceLock<Box<Series>>; Labels::PER_TARGET];
@@ -128,7 +132,7 @@ pub(crate) struct Served {
 impl RequestMetrics {
     /// For the kinds that are served.
     pub(crate) fn new(registry: Arc<Registry>) -> Self {
-        let mut table = Table::of_paths();
+        let mut table = Table::of_paths(MAX_KINDS);
         for kind in registry.kinds().served() {
             table.add(kind);
         }
@@ -191,6 +195,9 @@ impl RequestMetrics {
         if let Some(target) = self.table.load().resource(info) {
             return target;
         }
+        if self.table.load().is_full() {
+            return OTHER_TARGET;
+        }
         let (group, version) = (info.api_group().to_owned(), info.api_version().to_owned());
         let Some(kind) = self.registry.find(&GroupVersion::new(group, version), info.resource()) else {
             return OTHER_TARGET;
@@ -211,8 +218,9 @@ impl RequestMetrics {
 
 impl Table {
     /// Only what is no resource.
-    fn of_paths() -> Self {
-        let mut table = Self { targets: Vec::new(), kinds: HashMap::new(), places: Vec::new(), watches: Vec::new() };
+    fn of_paths(max_kinds: usize) -> Self {
+        let mut table =
+            Self { targets: Vec::new(), kinds: HashMap::new(), places: Vec::new(), watches: Vec::new(), max_kinds };
         table.push(Target { resource: OTHER.to_owned(), ..Target::empty("apiserver") });
         for (number, path) in PATHS.iter().enumerate() {
             let component = if number < HEALTH_PATHS { "" } else { "apiserver" };
@@ -226,7 +234,15 @@ impl Table {
         self.places.push(Arc::new([const { OnceLock::new() }; Labels::PER_TARGET]));
     }
 
+    fn is_full(&self) -> bool {
+        self.watches.len() >= self.max_kinds
+    }
+
+    /// Has places for a kind from now on, if there is room.
     fn add(&mut self, kind: &ServedKind) {
+        if self.is_full() {
+            return;
+        }
         self.kinds.entry(kind.kind().names().plural.to_string()).or_default().push(self.targets.len());
         let main = Target::of(kind);
         self.watches.push((Arc::new(main.clone()), Arc::default()));
@@ -433,3 +449,6 @@ impl Default for WatchMetrics {
         Self { events: Count::default(), bytes: Histogram::new(&EVENT_BYTES) }
     }
 }
+
+#[cfg(test)]
+mod tests;
