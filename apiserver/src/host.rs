@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bailiwick_api::{NotActing, ServiceAccountRef};
 use bailiwick_machinery::Object;
+use bailiwick_machinery::name::in_path;
 use bailiwick_machinery::openapi::HostSchema;
 use bailiwick_registry::{Host, HostError, HostKind};
 use http::Request;
@@ -132,24 +133,11 @@ fn path(kind: &HostKind, namespace: &str, name: &str) -> Option<String> {
         "" => format!("/api/{}", kind.version),
         group => format!("/apis/{group}/{}", kind.version),
     };
-    let (plural, name) = (&kind.plural, segment(name)?);
+    let (plural, name) = (&kind.plural, in_path(name)?);
     Some(match kind.namespaced {
-        true => format!("{group}/namespaces/{}/{plural}/{name}", segment(namespace)?),
+        true => format!("{group}/namespaces/{}/{plural}/{name}", in_path(namespace)?),
         false => format!("{group}/{plural}/{name}"),
     })
-}
-
-/// A name as a part of a path, which it cannot leave.
-fn segment(name: &str) -> Option<String> {
-    if name.is_empty() || !bailiwick_machinery::name::path_segment(name).is_empty() {
-        return None;
-    }
-    let encode = |byte: u8| match byte {
-        b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    Some(name.bytes().map(encode).collect())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bailiwick_machinery::name;
 use kube::{Resource, ResourceExt};
 
 /// Where an object of a kind is.
@@ -10,6 +11,11 @@ pub(crate) struct Place {
     /// Empty if it has none.
     pub(crate) namespace: String,
     pub(crate) name: String,
+}
+
+/// A name as clients put it into paths, which they do as it is. What nothing can be called is empty, which they refuse.
+pub(crate) fn in_path(name: &str) -> String {
+    name::in_path(name).unwrap_or_default()
 }
 
 // === impl Place ===

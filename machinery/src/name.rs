@@ -90,6 +90,19 @@ pub fn path_segment(value: &str) -> Messages {
     }
 }
 
+/// A name as a part of a path of a URL, which it cannot leave, whatever is in it; `None` if no object can be called so.
+pub fn in_path(name: &str) -> Option<String> {
+    if name.is_empty() || !path_segment(name).is_empty() {
+        return None;
+    }
+    let encode = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' | b':' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    Some(name.bytes().map(encode).collect())
+}
+
 /// What keeps a text from being the start of a part of a path.
 pub fn path_segment_prefix(value: &str) -> Messages {
     let mut messages = Messages::new();

@@ -17,7 +17,7 @@ use super::sources::Item;
 use crate::host::ActAs;
 use crate::host_kinds::HostKinds;
 use crate::managers::taken_over;
-use crate::place::Place;
+use crate::place::{Place, in_path};
 
 /// Who makes them.
 pub(super) struct Copies {
@@ -184,7 +184,7 @@ impl Copies {
         match work.api.create(&params, &object).await {
             Ok(made) => Ok(work.made(&made)),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                let there = work.api.get_opt(&work.name).await.map_err(|error| work.problem(&error))?;
+                let there = work.api.get_opt(&in_path(&work.name)).await.map_err(|error| work.problem(&error))?;
                 let own = there.filter(|there| is_own(work.claim, there)).ok_or_else(|| work.taken())?;
                 // It may have been made of something that the entry had before.
                 match due {
@@ -202,7 +202,7 @@ impl Copies {
         let changed = if is_known {
             self.apply(work, uid).await?
         } else {
-            match work.api.get_opt(&work.name).await.map_err(|error| self.refused(work, &error))? {
+            match work.api.get_opt(&in_path(&work.name)).await.map_err(|error| self.refused(work, &error))? {
                 Some(there) if is_own(work.claim, &there) => self.adjust(work, &there).await?,
                 Some(_) => return Err(work.taken()),
                 None => None,
@@ -221,7 +221,7 @@ impl Copies {
                 "metadata": { "uid": own.uid(), "resourceVersion": own.resource_version(), "managedFields": managers },
             });
             let params = PatchParams { field_manager: Some(work.manager.clone()), ..PatchParams::default() };
-            let patched = work.api.patch(&work.name, &params, &Patch::Merge(patch)).await;
+            let patched = work.api.patch(&in_path(&work.name), &params, &Patch::Merge(patch)).await;
             patched.map_err(|error| work.problem(&error))?;
         }
         let uid = own.uid().unwrap_or_default();
@@ -234,7 +234,7 @@ impl Copies {
         let mut body = Value::Object(work.copy.clone());
         body["metadata"]["uid"] = uid.into();
         let params = PatchParams::apply(&work.manager).force();
-        match work.api.patch(&work.name, &params, &Patch::Apply(&body)).await {
+        match work.api.patch(&in_path(&work.name), &params, &Patch::Apply(&body)).await {
             Ok(made) => Ok(Some(work.made(&made))),
             Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
                 self.has_gone(work.claim, uid);
@@ -259,7 +259,7 @@ impl Copies {
         let api: Api<DynamicObject> = Api::namespaced_with(self.act_as.client(account), account.namespace(), &resource);
         let preconditions = Preconditions { uid: there.uid(), resource_version: None };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match api.delete(left.called().2, &params).await {
+        match api.delete(&in_path(left.called().2), &params).await {
             Ok(_) => Ok(()),
             // It is gone, or another one.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
@@ -281,7 +281,7 @@ impl Copies {
             let Some(resource) = found.map(|found| found.resource) else { return Ok(None) };
             let client = self.act_as.client(account);
             let api: Api<DynamicObject> = Api::namespaced_with(client, account.namespace(), &resource);
-            match api.get(name).await {
+            match api.get(&in_path(name)).await {
                 Ok(there) => return Ok(Some((resource, there))),
                 Err(error) if is_absent(&error) => self.kinds.forget(api_version, kind),
                 Err(error) => return Err(Problem::of(&error, account).with_remedy(account, &resource)),

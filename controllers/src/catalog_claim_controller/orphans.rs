@@ -15,6 +15,7 @@ use super::{FIELD_MANAGER, sources};
 use crate::disown::{Tie, disown};
 use crate::host::Clients;
 use crate::host_kinds::HostKinds;
+use crate::place::in_path;
 
 /// Why a claim stays for now.
 #[derive(Debug, thiserror::Error)]
@@ -130,7 +131,7 @@ async fn release(
 
 /// Whether there is something that an account may have made. What it may not even look at, it has not.
 async fn may_have_made(api: &Api<DynamicObject>, name: &str) -> kube::Result<bool> {
-    match api.get_metadata_opt(name).await {
+    match api.get_metadata_opt(&in_path(name)).await {
         Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(false),
         found => Ok(found?.is_some()),
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bailiwick_api::{ExposedResource, ResourceCatalogEntry, Satisfier, ServiceAccountRef};
+use bailiwick_machinery::field_selector::escape_value;
 use futures::stream::select_all;
 use futures::{FutureExt, Stream, StreamExt};
 use kube::core::DynamicObject;
@@ -22,7 +23,7 @@ use self::known::{Fields, Known, News};
 use super::problem::Problem;
 use crate::host::ActAs;
 use crate::host_kinds::HostKinds;
-use crate::place::Place;
+use crate::place::{Place, in_path};
 
 /// How many resources are followed at most. Beyond that they are read when claims are looked at again.
 const MAX_FOLLOWED: usize = 2_000;
@@ -174,7 +175,7 @@ impl Sources {
         let kind = kind.map_err(|error| Problem::of(&error, account))?.ok_or_else(unknown)?;
         let sources: Api<DynamicObject> =
             Api::namespaced_with(self.act_as.client(account), account.namespace(), &kind.resource);
-        match sources.get_opt(&exposed.name).await {
+        match sources.get_opt(&in_path(&exposed.name)).await {
             Ok(Some(object)) => Ok(Arc::new(fields(&object, exposed))),
             Ok(None) => Err(Problem::new(
                 "SourceGone",
@@ -248,7 +249,7 @@ fn news_of<'k>(
     source: &'k ExposedResource,
     known: &'k Mutex<Known>,
 ) -> impl Stream<Item = News> + Send + use<'k> {
-    let config = watcher::Config::default().fields(&format!("metadata.name={}", source.name));
+    let config = watcher::Config::default().fields(&format!("metadata.name={}", escape_value(&source.name)));
     // Whether it was found since its watch began anew.
     let mut is_found = false;
     watcher(api, config).default_backoff().map(move |event| match event {

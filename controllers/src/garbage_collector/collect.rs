@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::graph::{FOREGROUND, Node, ORPHAN, OwnerState, Place, Task, Uid};
+use crate::place::in_path;
 use crate::served_kinds::{GroupKind, Served};
 
 /// Why something was not done. It is tried again.
@@ -33,7 +34,7 @@ struct Owners {
     solid: usize,
     waiting: Vec<String>,
     absent: Vec<String>,
-    /// They can be neither found nor missed: an object of the cluster names an object of a namespace.
+    /// They can be neither found nor missed: an object of the cluster names an object of a namespace, or a name is none.
     unfindable: usize,
 }
 
@@ -140,6 +141,11 @@ impl<'s> Collector<'s> {
             owners.unfindable += 1;
             return Ok(());
         }
+        if in_path(&owner.name).is_empty() {
+            tracing::warn!(object = ?node.place, owner = ?owner, "an object names an owner as no object can be called");
+            owners.unfindable += 1;
+            return Ok(());
+        }
         let namespace = if served.namespaced { node.place.namespace.clone() } else { String::new() };
         let place = Place { kind: kind.clone(), namespace, name: owner.name.clone() };
         match self.read(&place, &owner.uid).await? {
@@ -184,7 +190,7 @@ impl<'s> Collector<'s> {
 
     /// The object, if it is the one that is meant.
     async fn read(&self, place: &Place, uid: &str) -> Result<Option<Metadata>, CollectError> {
-        let found = self.api(place)?.get_opt(&place.name).await;
+        let found = self.api(place)?.get_opt(&in_path(&place.name)).await;
         let found = found.map_err(|source| CollectError::Api { place: place.clone(), source: Box::new(source) })?;
         Ok(found.filter(|found| found.uid().as_deref() == Some(uid)))
     }
@@ -194,7 +200,7 @@ impl<'s> Collector<'s> {
         metadata["uid"] = json!(live.metadata.uid);
         metadata["resourceVersion"] = json!(live.metadata.resource_version);
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        let changed = self.api(&node.place)?.patch(&node.place.name, &crate::patch(), &patch).await;
+        let changed = self.api(&node.place)?.patch(&in_path(&node.place.name), &crate::patch(), &patch).await;
         settled(&node.place, changed.map(drop))
     }
 
@@ -205,7 +211,7 @@ impl<'s> Collector<'s> {
             preconditions: Some(Preconditions { uid, resource_version }),
             ..DeleteParams::default()
         };
-        let deleted = self.api(&node.place)?.delete(&node.place.name, &parameters).await;
+        let deleted = self.api(&node.place)?.delete(&in_path(&node.place.name), &parameters).await;
         tracing::debug!(object = ?node.place, "nobody owns it any more");
         settled(&node.place, deleted.map(drop))
     }

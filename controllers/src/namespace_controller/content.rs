@@ -10,6 +10,7 @@ use kube::core::discovery::verbs;
 use kube::{Api, Client, ResourceExt};
 
 use super::Ending;
+use crate::place::in_path;
 use crate::served_kinds::{Served, discover};
 
 /// How many kinds are looked at at once.
@@ -123,7 +124,7 @@ async fn remove_as_of(client: &Client, api: &Api<DynamicObject>, version: &str) 
 async fn remove_each(api: &Api<DynamicObject>, objects: Vec<Metadata>) -> kube::Result<()> {
     let remove = |object: Metadata| async move {
         let preconditions = Preconditions { uid: object.metadata.uid.clone(), ..Preconditions::default() };
-        match api.delete(&object.name_any(), &DeleteParams::background().preconditions(preconditions)).await {
+        match api.delete(&in_path(&object.name_any()), &DeleteParams::background().preconditions(preconditions)).await {
             // The precondition can fail only if the object is gone and another one is there.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             other => other.map(drop),

@@ -131,6 +131,37 @@ async fn a_circle_is_no_reason_to_wait_for_ever() {
     }
 }
 
+/// S-14: kube puts names into paths as they are. The name of an owner that makes another question of the one whether it is there,
+/// such as one without an end, must not keep the collector from its work.
+#[tokio::test]
+async fn the_name_of_an_owner_leads_nowhere_else() {
+    const MORE_THAN_WORKERS: usize = 50;
+    let site = Site::with_collector().await;
+    let parent = site.organization("Parent", &[]).await;
+    site.group("child", &[owner(&parent)]).await;
+    let called = |name: &str| {
+        let mut reference = owner(&parent);
+        reference["name"] = name.into();
+        reference["uid"] = "00000000-0000-4000-8000-000000000000".into();
+        reference
+    };
+    for number in 0..MORE_THAN_WORKERS {
+        site.group(&format!("asks-{number}"), &[called("Parent?watch=true")]).await;
+    }
+    let nowhere = ["a/b", "..", "../organizations/Parent", "%2e%2e"];
+    for (number, name) in nowhere.iter().enumerate() {
+        site.group(&format!("nowhere-{number}"), &[called(name)]).await;
+    }
+    delete(&site.organizations(), "Parent", PropagationPolicy::Background).await;
+    gone(&site.groups(), "child").await;
+    for number in 0..MORE_THAN_WORKERS {
+        gone(&site.groups(), &format!("asks-{number}")).await;
+    }
+    for number in 0..nowhere.len() {
+        stays(&site.groups(), &format!("nowhere-{number}")).await;
+    }
+}
+
 #[tokio::test]
 async fn who_names_the_wrong_owner_is_alone() {
     let site = Site::with_collector().await;

@@ -97,3 +97,22 @@ proptest! {
         prop_assert_eq!(NameRule::DnsLabel.check(&name, NameForm::Whole), Messages::new());
     }
 }
+
+#[test]
+fn no_name_leaves_its_place_in_a_path() {
+    for (name, expected) in [
+        ("a.b-c_d~e:F9", Some("a.b-c_d~e:F9")),
+        ("a?watch=true", Some("a%3Fwatch%3Dtrue")),
+        ("a#b", Some("a%23b")),
+        ("a b\n", Some("a%20b%0A")),
+        ("\u{e4}", Some("%C3%A4")),
+        ("..a", Some("..a")),
+        ("", None),
+        (".", None),
+        ("..", None),
+        ("a/b", None),
+        ("%2e%2e", None),
+    ] {
+        assert_eq!(in_path(name).as_deref(), expected, "{name:?}");
+    }
+}
