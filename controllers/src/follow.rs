@@ -48,7 +48,21 @@ pub(crate) async fn follow<K>(
 ) where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    tell_of(watcher(api, config).default_backoff(), what, purpose, tell).await;
+    tell_of(watcher(api, config).default_backoff(), (what, purpose), tell, |_| ()).await;
+}
+
+/// The same, by whoever is to know what stands in the way: `fail` is told whenever objects could not be listed or watched.
+pub(crate) async fn follow_and_tell_failures<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    what: &str,
+    purpose: &str,
+    tell: impl FnMut(Changes<K>),
+    fail: impl FnMut(&watcher::Error),
+) where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    tell_of(watcher(api, config).default_backoff(), (what, purpose), tell, fail).await;
 }
 
 /// The same, by whoever must not be late: a watch that failed is tried again after this pause at the latest, and one that is
@@ -63,14 +77,14 @@ pub(crate) async fn follow_closely<K>(
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let pauses = Pauses { next: FIRST_PAUSE, longest: longest_pause };
-    tell_of(watcher(api, everything().timeout(SHORT_WATCH)).backoff(pauses), what, purpose, tell).await;
+    tell_of(watcher(api, everything().timeout(SHORT_WATCH)).backoff(pauses), (what, purpose), tell, |_| ()).await;
 }
 
 async fn tell_of<K>(
     events: impl Stream<Item = watcher::Result<watcher::Event<K>>>,
-    what: &str,
-    purpose: &str,
+    (what, purpose): (&str, &str),
     mut tell: impl FnMut(Changes<K>),
+    mut fail: impl FnMut(&watcher::Error),
 ) where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
@@ -99,10 +113,13 @@ async fn tell_of<K>(
                 known.remove(&Place::of(&object));
                 one(Place::of(&object), None);
             }
-            Err(error) => tracing::warn!(
-                %error,
-                "{what} cannot be followed for {purpose} at present; the account must be allowed to list and watch them"
-            ),
+            Err(error) => {
+                tracing::warn!(
+                    %error,
+                    "{what} cannot be followed for {purpose} at present; the account must be allowed to list and watch them"
+                );
+                fail(&error);
+            }
         }
     }
 }

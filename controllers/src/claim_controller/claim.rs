@@ -1,19 +1,22 @@
 //! One claim: what it gets is decided once, then provided step by step, and said in its status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bailiwick_api::ConditionStatus;
 use bailiwick_api::claims::{Candidate, KindFacts, ObjectRef, Phase, Pick, Shown, resource_name};
+use bailiwick_api::{ConditionStatus, some_of};
 use serde_json::{Value, json};
 
 use super::claim_status::{Binding, ClaimStatus, Obstacle};
-use super::index::Key;
+use super::index::{Key, Sight};
 use super::objects::{Objects, is_going, is_name, metadata_patch, text, without_finalizer};
 use super::provision::{is_refusal, refused};
 use super::schedule::{Decision, Scheduled};
 use super::{Shared, WorkError, about};
+use crate::served_kinds::GroupKind;
 
+/// What is said where objects that matter cannot be listed.
+pub(super) const NOT_LISTED: &str = "NotListed";
 /// How many of the nearest misses a condition tells of.
 const TOLD_MISSES: usize = 3;
 
@@ -33,16 +36,18 @@ pub(super) struct Claim<'c> {
 
 impl Shared {
     pub(super) async fn look_at_claim(self: &Arc<Self>, key: &Key) -> Result<(), WorkError> {
-        let (found, facts, has_seen_all, labels) = {
+        let (found, facts, labels, sight) = {
             let mut index = self.index();
             let found = index.claims.get(&key.kind).and_then(|claims| claims.get(&key.place)).cloned();
+            let Some(found) = found else { return Ok(()) };
             let labels = index.labels_of(&key.place.namespace);
-            if found.is_some() && labels.is_none() {
+            let sight = index.sight_for(&key.kind, &ClaimStatus::of(&found));
+            if labels.is_none() || sight != Sight::Clear {
                 index.set_waiting(key, true);
             }
-            (found, index.claim_facts(&key.kind), index.has_seen_all_for(&key.kind), labels)
+            (found, index.claim_facts(&key.kind), labels, sight)
         };
-        let (Some(found), Some(facts)) = (found, facts) else { return Ok(()) };
+        let Some(facts) = facts else { return Ok(()) };
         let object = Value::clone(&found);
         let is_known = labels.is_some();
         let namespace_labels = labels.unwrap_or_default();
@@ -59,7 +64,11 @@ impl Shared {
         // Who does not know all classes yet would choose another than later; and where a claim cannot say what it has, nothing
         // is decided.
         let can_say = claim.facts.missing.is_empty();
-        if has_seen_all && can_say { claim.satisfy().await } else { Ok(()) }
+        match sight {
+            Sight::Clear if can_say => claim.satisfy().await,
+            Sight::Blocked(kinds) if can_say => claim.tell_unlistable(&kinds).await,
+            _ => Ok(()),
+        }
     }
 }
 
@@ -100,19 +109,39 @@ impl Claim<'_> {
         }
         let waits = self.status.bindings.is_empty() || obstacle.is_some();
         self.shared.index().set_waiting(self.key, waits);
-        self.conclude(obstacle.as_ref());
-        self.write_status(&before).await?;
-        if let Some(obstacle) = &obstacle
-            && !before.says(obstacle.condition, obstacle.reason)
-        {
-            let about = about(&self.object);
-            self.shared.announcer.warn(&about, "Bind", obstacle.reason, &obstacle.message).await;
-        }
+        self.tell(&before, obstacle.as_ref()).await?;
         match obstacle {
             // Whatever the host refuses may be allowed later, and nobody tells.
             Some(obstacle) if obstacle.condition == "Synced" => Err(WorkError::Told(obstacle.message)),
             _ => Ok(()),
         }
+    }
+
+    /// Says in the status how the claim stands, and by an event what has just come into its way.
+    async fn tell(&mut self, before: &ClaimStatus, obstacle: Option<&Obstacle>) -> Result<(), WorkError> {
+        self.conclude(obstacle);
+        self.write_status(before).await?;
+        if let Some(obstacle) = obstacle
+            && !before.says(obstacle.condition, obstacle.reason)
+        {
+            let about = about(&self.object);
+            self.shared.announcer.warn(&about, "Bind", obstacle.reason, &obstacle.message).await;
+        }
+        Ok(())
+    }
+
+    /// Says that nobody can tell how what satisfies the claim stands, as it cannot be listed. It is looked at again when it can.
+    async fn tell_unlistable(&mut self, kinds: &BTreeSet<GroupKind>) -> Result<(), WorkError> {
+        let before = self.status.clone();
+        let definition = self.status.definition.as_ref().map(|chosen| Shown::text(&chosen.name).to_string());
+        let message = format!(
+            "what satisfies the claim is not looked after at present, as objects cannot be listed of {}: the \
+             ResourceBindingDefinition \"{}\" tells why",
+            some_of(kinds.iter().map(|kind| format!("{} of {}", kind.kind, kind.group))),
+            definition.unwrap_or_default(),
+        );
+        let obstacle = Obstacle::new("Synced", NOT_LISTED, message);
+        self.tell(&before, Some(&obstacle)).await
     }
 
     /// Decides what the claim gets, if that has not been decided, and says so before anything is held or made.
@@ -124,12 +153,12 @@ impl Claim<'_> {
             self.hold(without_finalizer).await?;
             return Ok(Some(obstacle));
         }
-        let Scheduled { decision, candidates, definitions } =
+        let Scheduled { decision, candidates, definitions, left_out } =
             self.shared.index().schedule(self.key, &self.object, &self.namespace_labels);
         let misses = nearest_misses(&candidates);
         self.status.set_candidates(candidates);
         let Some(decision) = decision else {
-            let obstacle = self.nothing_fits(definitions, &misses);
+            let obstacle = self.nothing_fits(definitions, &misses, &left_out);
             // There is nothing to look after.
             self.hold(without_finalizer).await?;
             return Ok(Some(obstacle));
@@ -152,7 +181,20 @@ impl Claim<'_> {
         Some(Obstacle::new("Bound", "InvalidName", message))
     }
 
-    fn nothing_fits(&self, definitions: usize, misses: &str) -> Obstacle {
+    fn nothing_fits(
+        &self,
+        definitions: usize,
+        misses: &str,
+        left_out: &BTreeMap<String, BTreeSet<GroupKind>>,
+    ) -> Obstacle {
+        let left_out = left_out.iter().map(|(name, kinds)| {
+            let kinds = some_of(kinds.iter().map(|kind| format!("{} of {}", kind.kind, kind.group)));
+            format!("the ResourceBindingDefinition \"{name}\" waits until objects can be listed of {kinds}, and tells why they cannot")
+        });
+        let left_out = some_of(left_out);
+        if definitions == 0 && !left_out.is_empty() {
+            return Obstacle::new("ClassSelected", NOT_LISTED, left_out);
+        }
         if definitions == 0 {
             let message = "there is no ResourceBindingDefinition for it that is ready".to_owned();
             return Obstacle::new("ClassSelected", "NoDefinition", message);
@@ -160,6 +202,9 @@ impl Claim<'_> {
         let mut message = self.no_class();
         if !misses.is_empty() {
             message = format!("{message}; nearest are {misses}");
+        }
+        if !left_out.is_empty() {
+            message = format!("{message}; {left_out}");
         }
         Obstacle::new("ClassSelected", "NoMatch", message)
     }
@@ -240,9 +285,13 @@ impl Claim<'_> {
             true => status.set("Bound", yes, ("Bound", ""), at),
             false => status.set("Bound", no, waiting, at),
         }
-        match all_ready && obstacle.is_none() {
-            true => status.set("Ready", yes, ("Available", ""), at),
-            false => status.set("Ready", no, waiting, at),
+        match (all_ready, obstacle) {
+            (true, None) => status.set("Ready", yes, ("Available", ""), at),
+            // It was so when that could be seen last.
+            (true, Some(obstacle)) if obstacle.reason == NOT_LISTED => {
+                status.set("Ready", ConditionStatus::Unknown, waiting, at);
+            }
+            _ => status.set("Ready", no, waiting, at),
         }
     }
 

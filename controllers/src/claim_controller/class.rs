@@ -16,7 +16,7 @@ impl Shared {
     pub(super) async fn look_at_class(&self, key: &Key) -> Result<(), WorkError> {
         let (class, users, sees_users, is_named) = {
             let index = self.index();
-            let class = index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place)).cloned();
+            let class = index.classes.get(key).cloned();
             let is_named = index.definitions.values().any(|definition| stays_with(&definition.object, &key.kind));
             (class, index.class_users(key), index.sees_users_of(&key.kind), is_named)
         };
@@ -60,7 +60,7 @@ impl Shared {
     pub(super) async fn let_go_of_class(&self, key: &Key) -> Result<(), WorkError> {
         let found = {
             let index = self.index();
-            index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place)).cloned()
+            index.classes.get(key).cloned()
         };
         let Some(found) = found else { return Ok(()) };
         let facts = self.index().facts_of(text(&found, "/apiVersion"), text(&found, "/kind"));

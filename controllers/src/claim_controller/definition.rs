@@ -13,7 +13,9 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::access::Right;
+use super::claim::NOT_LISTED;
 use super::claim_status::ClaimStatus;
+use super::followers::PATIENCE;
 use super::index::{Definition, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
 use crate::conditions::{self, Verdict};
@@ -22,8 +24,6 @@ use crate::status::listed;
 
 /// How often it is asked whether something has become allowed.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
-/// How long the first list of a kind may take before it is said that claims wait for it.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How many classes are shown with the number of their claims.
 const MAX_CLASSES: usize = 100;
 
@@ -42,12 +42,18 @@ impl Shared {
             self.stand(name, None);
             return Ok(());
         };
-        let (standing, mut told) = self.judge(&definition).await?;
-        self.stand(name, Some(standing));
+        let (mut standing, mut told) = self.judge(&definition).await?;
         let claim = group_kind(&definition.object.spec.claim);
-        let overdue = self.overdue_for(&claim, PATIENCE);
-        if told.ready.0 == ConditionStatus::True && !overdue.is_empty() {
-            told.ready = Told::overdue(&overdue);
+        let failing = self.failing_for(&standing);
+        standing.unlistable = failing.keys().filter(|kind| **kind != claim).cloned().collect();
+        self.stand(name, Some(standing));
+        if told.ready.0 == ConditionStatus::True {
+            let overdue = self.overdue_for(&claim);
+            if !failing.is_empty() {
+                told.ready = Told::unlistable(&failing);
+            } else if !overdue.is_empty() {
+                told.ready = Told::overdue(&overdue);
+            }
         }
         let is_broken = told.ready.0 == ConditionStatus::False && !definition.is_going();
         let is_waiting = !self.index().has_seen_all_for(&claim) && !definition.is_going();
@@ -79,6 +85,9 @@ impl Shared {
         };
         let old = index.standings.get(name).cloned();
         let stands_as_before = old.as_deref() == standing.as_ref();
+        let unlistable =
+            |standing: Option<&Standing>| standing.map(|standing| standing.unlistable.clone()).unwrap_or_default();
+        let lists_as_before = unlistable(old.as_deref()) == unlistable(standing.as_ref());
         if stands_as_before && last == state {
             return;
         }
@@ -91,6 +100,18 @@ impl Shared {
             self.follow_what_is_wanted();
         }
         self.look_at_claims_of(name);
+        if !lists_as_before {
+            self.look_at_others_for_claims_of(name);
+        }
+    }
+
+    /// Others wait for what a definition names, unless it is left out.
+    fn look_at_others_for_claims_of(&self, name: &str) {
+        let index = self.index();
+        let found = index.definitions.get(name).map(|definition| group_kind(&definition.object.spec.claim));
+        let work = found.map(|claim| index.definitions_for(&claim)).unwrap_or_default();
+        drop(index);
+        self.queue.extend(work.into_iter().filter(|work| *work != Work::Definition(name.to_owned())));
     }
 
     /// Claims that wait may be satisfied by it now, and those that are may be told that it has changed.
@@ -429,7 +450,18 @@ impl Told {
             "claims wait until all objects of {} have been listed, which takes longer than it should: see the server's log",
             some_of(kinds.iter().map(|kind| format!("{} of {}", kind.kind, kind.group)))
         );
-        (ConditionStatus::False, "NotListed", message)
+        (ConditionStatus::False, NOT_LISTED, message)
+    }
+
+    /// What is said of readiness while there are kinds that cannot be listed, each with the reason.
+    fn unlistable(kinds: &BTreeMap<GroupKind, String>) -> (ConditionStatus, &'static str, String) {
+        let kinds = kinds.iter().map(|(kind, error)| format!("{} of {} ({error})", kind.kind, kind.group));
+        let message = format!(
+            "objects cannot be listed of {}: until they can, no further claim is satisfied by this definition, and those that are \
+             are not looked after; see that the kind is served, and that a webhook that converts it answers",
+            some_of(kinds)
+        );
+        (ConditionStatus::False, NOT_LISTED, message)
     }
 
     /// What is said of readiness while it goes.

@@ -1,29 +1,49 @@
 //! Which kinds are followed: they come and go with the definitions that name them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bailiwick_api::claims::Shown;
 use kube::Api;
 use kube::api::DynamicObject;
+use kube::runtime::watcher;
 use serde_json::Value;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::Shared;
-use super::index::{Wanted, of_facts};
+use super::index::{EntryFacts, Followed, Standing, Wanted, of_facts};
 use super::objects::api_resource;
 use super::secret_followers::SecretFollowers;
-use crate::follow::{Changes, everything, follow};
+use super::{Shared, Work};
+use crate::follow::{Changes, everything, follow_and_tell_failures};
 use crate::served_kinds::GroupKind;
+
+/// How long the list of a kind may take, or fail, before that is told.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the first list of a kind may take before it is taken for one that fails.
+const UNANSWERED: Duration = Duration::from_secs(60);
 
 /// The tasks that follow kinds, and Secrets. They end with it.
 #[derive(Default)]
 pub(super) struct Followers {
-    kinds: HashMap<GroupKind, (Wanted, Running)>,
+    kinds: HashMap<Followed, Follower>,
     pub(super) secrets: SecretFollowers,
     /// Whether nothing is to be followed any more.
     pub(super) has_ended: bool,
+}
+
+/// A task that follows a kind.
+struct Follower {
+    wanted: Wanted,
+    running: Running,
+    trouble: Option<Trouble>,
+}
+
+/// What stands in the way of listing a kind.
+struct Trouble {
+    since: Instant,
+    error: String,
 }
 
 /// A task that ends when this does.
@@ -61,38 +81,89 @@ impl Shared {
         }
         // Taken under the lock, so that who is late does not undo what is newer.
         let wanted = self.index().wanted();
-        let stale: Vec<GroupKind> = followers
-            .kinds
-            .iter()
-            .filter(|(kind, (running, _))| wanted.get(*kind) != Some(running))
-            .map(|(kind, _)| kind.clone())
-            .collect();
-        for kind in stale {
-            followers.kinds.remove(&kind);
-            let namespaces = self.index().forget(&kind);
+        let is_stale = |kind: &Followed, follower: &Follower| wanted.get(kind) != Some(&follower.wanted);
+        let stale: Vec<(Followed, Follower)> =
+            followers.kinds.extract_if(|kind, follower| is_stale(kind, follower)).collect();
+        for (kind, Follower { wanted, .. }) in stale {
+            let namespaces = self.index().forget(&kind, &wanted);
             namespaces.iter().for_each(|namespace| self.follow_secrets_in(&mut followers, namespace));
         }
         for (kind, wanted) in wanted {
-            let start = || (wanted.clone(), Running::start(follow_kind(self.clone(), wanted.clone())));
-            followers.kinds.entry(kind).or_insert_with(start);
+            let start = || {
+                let running = Running::start(follow_kind(self.clone(), kind.clone(), wanted.clone()));
+                Follower { wanted, running, trouble: None }
+            };
+            followers.kinds.entry(kind.clone()).or_insert_with(start);
         }
     }
 
-    /// The kinds that claims of this kind wait for, because not all objects of them could be listed in this time.
-    pub(super) fn overdue_for(&self, claim: &GroupKind, patience: Duration) -> BTreeSet<GroupKind> {
+    /// The kinds that a definition names and that have not been listed for too long, with the reasons.
+    pub(super) fn failing_for(&self, standing: &Standing) -> BTreeMap<GroupKind, String> {
+        let classes: BTreeSet<Followed> = entries_of(standing).map(|entry| Followed::of(&entry.class)).collect();
+        let resources: BTreeSet<GroupKind> = entries_of(standing).map(|entry| of_facts(&entry.resource)).collect();
+        let claim = standing.claim.as_deref().filter(|_| standing.entries.is_some()).map(of_facts);
         let followers = self.followers();
-        let is_overdue = |kind: &GroupKind| {
-            followers.kinds.get(kind).is_some_and(|(_, running)| running.since.elapsed() >= patience)
+        let index = self.index();
+        let named = followers.kinds.iter().filter(|(followed, follower)| {
+            let kind = &followed.kind;
+            classes.contains(followed)
+                || (follower.wanted.resources && resources.contains(kind))
+                || (follower.wanted.claims && claim.as_ref() == Some(kind))
+        });
+        let failing = |(followed, follower): (&Followed, &Follower)| {
+            let error = follower.trouble.as_ref().filter(|trouble| trouble.since.elapsed() >= PATIENCE);
+            let is_unanswered = !index.has_seen(followed) && follower.running.since.elapsed() >= UNANSWERED;
+            let error = error.map(|trouble| trouble.error.clone());
+            let error = error.or_else(|| is_unanswered.then(|| "there is no answer".to_owned()))?;
+            Some((followed.kind.clone(), error))
         };
-        self.index().unseen_for(claim).filter(is_overdue).collect()
+        named.filter_map(failing).collect()
+    }
+
+    /// The kinds that claims of this kind wait for, because not all objects of them have been listed in good time.
+    pub(super) fn overdue_for(&self, claim: &GroupKind) -> BTreeSet<GroupKind> {
+        let followers = self.followers();
+        let index = self.index();
+        let unseen = index.unseen_for(claim);
+        let overdue = followers.kinds.iter().filter(|(followed, follower)| {
+            unseen.contains(&followed.kind) && !index.has_seen(followed) && follower.running.since.elapsed() >= PATIENCE
+        });
+        overdue.map(|(followed, _)| followed.kind.clone()).collect()
+    }
+
+    /// Notes that a kind could not be listed or watched. Who names it is looked at: it may not be allowed any more, or tell of it.
+    fn see_failure(&self, kind: &Followed, error: &watcher::Error) {
+        if let watcher::Error::InitialListFailed(_) | watcher::Error::NoResourceVersion = error
+            && let Some(follower) = self.followers().kinds.get_mut(kind)
+        {
+            // Why it cannot be followed, without that it cannot.
+            let error = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+            let error = Shown::text(&error).to_string();
+            let since = follower.trouble.as_ref().map_or_else(Instant::now, |trouble| trouble.since);
+            follower.trouble = Some(Trouble { since, error });
+        }
+        let concerned = self.index().definitions_naming(&kind.kind);
+        for definition in concerned {
+            self.queue.postpone(Work::Definition(definition), PATIENCE);
+        }
+    }
+
+    /// Notes that a kind can be listed.
+    fn see_success(&self, kind: &Followed) {
+        let healed = self.followers().kinds.get_mut(kind).and_then(|follower| follower.trouble.take());
+        if healed.is_some() {
+            let concerned = self.index().definitions_naming(&kind.kind);
+            self.queue.extend(concerned.into_iter().map(Work::Definition));
+        }
     }
 
     pub(super) fn end_followers(&self) {
         *self.followers() = Followers { has_ended: true, ..Followers::default() };
     }
 
-    fn see_objects(self: &Arc<Self>, wanted: &Wanted, changes: Changes<DynamicObject>) {
-        let kind = of_facts(&wanted.facts);
+    fn see_objects(self: &Arc<Self>, followed: &Followed, wanted: &Wanted, changes: Changes<DynamicObject>) {
+        let kind = &followed.kind;
+        self.see_success(followed);
         for (place, object) in changes.objects {
             let object = object.and_then(|object| serde_json::to_value(object).ok()).map(|mut object| {
                 if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -104,13 +175,13 @@ impl Shared {
             let mut index = self.index();
             let mut work = Vec::new();
             if wanted.classes {
-                work.extend(index.see_class(&kind, &place, object.clone()));
+                work.extend(index.see_class(followed, &place, object.clone()));
             }
             if wanted.resources {
                 work.extend(index.see_resource(&wanted.facts, &place, object.clone()));
             }
             if wanted.claims {
-                let touched = index.see_claim(&kind, &place, object);
+                let touched = index.see_claim(kind, &place, object);
                 work.extend(touched.work);
                 drop(index);
                 touched.counted.iter().for_each(|definition| self.count_soon(definition));
@@ -122,14 +193,20 @@ impl Shared {
             self.queue.extend(work);
         }
         if changes.is_complete {
-            let work = self.index().see_all(&kind);
+            let work = self.index().see_all(followed);
             self.queue.extend(work);
         }
     }
 }
 
-async fn follow_kind(shared: Arc<Shared>, wanted: Wanted) {
+fn entries_of(standing: &Standing) -> impl Iterator<Item = &EntryFacts> {
+    standing.entries.iter().flatten()
+}
+
+async fn follow_kind(shared: Arc<Shared>, followed: Followed, wanted: Wanted) {
     let api: Api<DynamicObject> = Api::all_with(shared.deputy.clone(), &api_resource(&wanted.facts));
     let what = format!("{}.{}", wanted.facts.plural, wanted.facts.group);
-    follow(api, everything(), &what, "claims", |changes| shared.see_objects(&wanted, changes)).await;
+    let tell = |changes| shared.see_objects(&followed, &wanted, changes);
+    follow_and_tell_failures(api, everything(), &what, "claims", tell, |error| shared.see_failure(&followed, error))
+        .await;
 }

@@ -131,7 +131,6 @@ pub(super) fn stays_with(definition: &ResourceBindingDefinition, kind: &GroupKin
 
 /// The classes of a kind that are held.
 fn held_of(index: &Index, kind: &GroupKind) -> Vec<Key> {
-    let classes = index.classes.get(kind).into_iter().flatten();
-    let held = classes.filter(|(_, class)| finalizers(class).contains(&CLASS_FINALIZER));
+    let held = index.classes.each(kind).into_iter().filter(|(_, class)| finalizers(class).contains(&CLASS_FINALIZER));
     held.map(|(place, _)| Key { kind: kind.clone(), place: place.clone() }).collect()
 }

@@ -1,8 +1,10 @@
 //! What was seen last, and what a change of it touches.
 
+mod classes;
 mod held;
 mod known;
 mod secrets;
+mod sight;
 mod uses;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -19,9 +21,12 @@ use crate::served_kinds::GroupKind;
 
 pub(super) use known::{Definition, EntryFacts, Resource, Served, Standing, Wanted};
 pub(super) use secrets::SeenSecret;
+pub(super) use sight::Sight;
 
+use classes::Classes;
 use held::Held;
 use secrets::Secrets;
+use sight::Seen;
 use uses::Uses;
 
 /// An object of a kind that is data.
@@ -29,6 +34,13 @@ use uses::Uses;
 pub(super) struct Key {
     pub(super) kind: GroupKind,
     pub(super) place: Place,
+}
+
+/// A kind, in a version in which it is followed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Followed {
+    pub(super) kind: GroupKind,
+    pub(super) version: String,
 }
 
 /// What a change touches.
@@ -55,10 +67,9 @@ pub(super) struct Index {
     claims_by_uid: HashMap<String, Key>,
     /// Claims that wait for something to appear or to change.
     waiting: HashMap<GroupKind, HashSet<Place>>,
-    pub(super) classes: HashMap<GroupKind, HashMap<Place, Arc<Value>>>,
+    pub(super) classes: Classes,
     pub(super) resources: HashMap<GroupKind, HashMap<Place, Resource>>,
-    /// Kinds of which everything has been seen.
-    seen: HashSet<GroupKind>,
+    seen: Seen,
     uses: Uses,
     held: Held,
     pub(super) secrets: Secrets,
@@ -151,61 +162,71 @@ impl Index {
         self.namespaces.get(namespace).cloned()
     }
 
-    /// The kinds to be followed.
-    pub(super) fn wanted(&self) -> HashMap<GroupKind, Wanted> {
-        let mut wanted: HashMap<GroupKind, Wanted> = HashMap::new();
+    /// The kinds to be followed: classes in each version that is named, everything else in one.
+    pub(super) fn wanted(&self) -> HashMap<Followed, Wanted> {
+        let mut wanted: HashMap<Followed, Wanted> = HashMap::new();
         let mut want = |facts: &Arc<KindFacts>, mark: fn(&mut Wanted)| {
             let fresh = || Wanted { facts: facts.clone(), claims: false, classes: false, resources: false };
-            mark(wanted.entry(of_facts(facts)).or_insert_with(fresh));
+            mark(wanted.entry(Followed::of(facts)).or_insert_with(fresh));
         };
+        let mut resources: HashMap<GroupKind, Arc<KindFacts>> = HashMap::new();
+        let mut claims: HashMap<GroupKind, Arc<KindFacts>> = HashMap::new();
         let mut standings: Vec<(&String, &Arc<Standing>)> = self.standings.iter().collect();
         standings.sort_by_key(|(name, _)| name.as_str());
         for (_, standing) in standings {
             if let Some(claim) = &standing.claim {
-                want(claim, |wanted| wanted.claims = true);
+                claims.entry(of_facts(claim)).or_insert_with(|| claim.clone());
             }
-            for entry in standing.entries.iter().flatten() {
-                want(&entry.class, |wanted| wanted.classes = true);
-                want(&entry.resource, |wanted| wanted.resources = true);
+            let named = standing.entries.iter().flatten().map(|entry| &entry.resource);
+            for resource in named.chain(&standing.former_resources) {
+                resources.entry(of_facts(resource)).or_insert_with(|| resource.clone());
             }
-            for class in &standing.classes {
-                want(class, |wanted| wanted.classes = true);
-            }
-            for resource in &standing.former_resources {
-                want(resource, |wanted| wanted.resources = true);
-            }
+            let named = standing.entries.iter().flatten().map(|entry| &entry.class);
+            named.chain(&standing.classes).for_each(|class| want(class, |wanted| wanted.classes = true));
         }
+        claims.values().for_each(|claim| want(claim, |wanted| wanted.claims = true));
+        resources.values().for_each(|resource| want(resource, |wanted| wanted.resources = true));
         wanted
     }
 
     /// Forgets what is not followed any more. In some namespaces Secrets matter to fewer claims then.
-    pub(super) fn forget(&mut self, kind: &GroupKind) -> BTreeSet<String> {
-        self.seen.remove(kind);
+    pub(super) fn forget(&mut self, followed: &Followed, wanted: &Wanted) -> BTreeSet<String> {
+        let kind = &followed.kind;
+        self.seen.remove(followed);
         let mut namespaces = BTreeSet::new();
-        for place in self.claims.get(kind).map(|claims| claims.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
-        {
-            namespaces.extend(self.see_claim(kind, &place, None).namespaces);
+        if wanted.claims {
+            let places = self.claims.get(kind).map(|claims| claims.keys().cloned().collect::<Vec<_>>());
+            for place in places.unwrap_or_default() {
+                namespaces.extend(self.see_claim(kind, &place, None).namespaces);
+            }
+            self.claims.remove(kind);
+            self.waiting.remove(kind);
         }
-        self.claims.remove(kind);
-        self.waiting.remove(kind);
-        self.classes.remove(kind);
-        self.resources.remove(kind);
-        self.held.forget_kind(kind);
+        if wanted.classes {
+            self.classes.forget(followed);
+        }
+        if wanted.resources {
+            self.resources.remove(kind);
+            self.held.forget_kind(kind);
+        }
         namespaces
     }
 
     /// Everything of a kind has been seen: what waited for that is looked at.
-    pub(super) fn see_all(&mut self, kind: &GroupKind) -> Vec<Work> {
-        self.seen.insert(kind.clone());
+    pub(super) fn see_all(&mut self, followed: &Followed) -> Vec<Work> {
+        self.seen.insert(followed);
+        let kind = &followed.kind;
         let concerned = self.claim_kinds_that_use(kind);
         let mut work: Vec<Work> = concerned.iter().flat_map(|kind| self.claims_of(kind)).collect();
         // Definitions of the same claims wait for each other's kinds: to be ready, and to go.
         let complete = concerned.iter().filter(|kind| self.has_seen_all_for(kind));
         work.extend(complete.flat_map(|kind| self.definitions_for(kind)));
-        // What is to go, or is named no more, waits until all of that was seen.
-        let waits = |definition: &Definition| definition.is_going() || !definition.former().is_empty();
-        let concerned = self.definitions.iter().filter(|(_, definition)| {
-            waits(definition) && kinds_of(&definition.object).iter().any(|named| group_kind(named) == *kind)
+        // What is to go, or is named no more, waits until all of that was seen; and what could not be listed now was.
+        let is_left_out =
+            |name: &String| self.standings.get(name).is_some_and(|standing| !standing.unlistable.is_empty());
+        let concerned = self.definitions.iter().filter(|(name, definition)| {
+            (definition.is_going() || !definition.former().is_empty() || is_left_out(name))
+                && kinds_of(&definition.object).iter().any(|named| group_kind(named) == *kind)
         });
         work.extend(concerned.map(|(name, _)| Work::Definition(name.clone())));
         // What is held for claims that are not among them may be nobody's.
@@ -220,42 +241,10 @@ impl Index {
     /// The classes of a definition's kinds that are about to go.
     fn going_classes_of(&self, definition: &ResourceBindingDefinition) -> Vec<Work> {
         let of_kind = |kind: GroupKind| {
-            let classes = self.classes.get(&kind).into_iter().flatten();
-            let going = classes.filter(|(_, class)| is_going(class));
+            let going = self.classes.each(&kind).into_iter().filter(|(_, class)| is_going(class));
             going.map(|(place, _)| Work::Class(Key { kind: kind.clone(), place: place.clone() })).collect::<Vec<_>>()
         };
         class_kinds(definition).into_iter().flat_map(of_kind).collect()
-    }
-
-    /// Whether all claims have been seen that may use classes of a kind: who uses one of them is not known before.
-    pub(super) fn sees_users_of(&self, class: &GroupKind) -> bool {
-        let mut naming = self.definitions.values().filter(|definition| class_kinds(&definition.object).contains(class));
-        naming.all(|definition| self.sees_claims(&definition.object.spec.claim))
-    }
-
-    /// Whether all claims of a kind have been seen, or there can be none.
-    pub(super) fn sees_claims(&self, claim: &KindReference) -> bool {
-        self.seen.contains(&group_kind(claim)) || self.served(&claim.api_version, &claim.kind) == Served::Gone
-    }
-
-    /// Whether everything of a kind has been seen.
-    pub(super) fn has_seen_all_of(&self, kind: &GroupKind) -> bool {
-        self.seen.contains(kind)
-    }
-
-    /// Whether everything has been seen that a claim of this kind may depend on.
-    pub(super) fn has_seen_all_for(&self, claim: &GroupKind) -> bool {
-        self.unseen_for(claim).next().is_none()
-    }
-
-    /// The kinds that a claim of this kind may depend on, and of which not everything has been seen.
-    pub(super) fn unseen_for(&self, claim: &GroupKind) -> impl Iterator<Item = GroupKind> {
-        let standings = self.standings.values();
-        let of_kind =
-            standings.filter(|standing| standing.claim.as_ref().is_some_and(|facts| of_facts(facts) == *claim));
-        let entries = of_kind.flat_map(|standing| standing.entries.iter().flatten());
-        let named = entries.flat_map(|entry| [of_facts(&entry.class), of_facts(&entry.resource)]);
-        std::iter::once(claim.clone()).chain(named).filter(|kind| !self.seen.contains(kind))
     }
 
     pub(super) fn see_claim(&mut self, kind: &GroupKind, place: &Place, object: Option<Value>) -> Touched {
@@ -294,13 +283,10 @@ impl Index {
         touched
     }
 
-    pub(super) fn see_class(&mut self, kind: &GroupKind, place: &Place, object: Option<Value>) -> Vec<Work> {
-        let classes = self.classes.entry(kind.clone()).or_default();
+    pub(super) fn see_class(&mut self, followed: &Followed, place: &Place, object: Option<Value>) -> Vec<Work> {
+        let kind = &followed.kind;
         let new = object.map(Arc::new);
-        let old = match new.clone() {
-            Some(object) => classes.insert(place.clone(), object),
-            None => classes.remove(place),
-        };
+        let old = self.classes.see(followed, place, new.clone());
         let mut work = vec![Work::Class(Key { kind: kind.clone(), place: place.clone() })];
         if old.as_deref().map(what_counts) != new.as_deref().map(what_counts) {
             work.extend(self.claim_kinds_that_use(kind).iter().flat_map(|kind| self.waiting_of(kind)));
@@ -375,7 +361,7 @@ impl Index {
     }
 
     /// The definitions by which claims of a kind are satisfied.
-    fn definitions_for(&self, claim: &GroupKind) -> Vec<Work> {
+    pub(super) fn definitions_for(&self, claim: &GroupKind) -> Vec<Work> {
         let of_kind =
             self.definitions.iter().filter(|(_, definition)| group_kind(&definition.object.spec.claim) == *claim);
         of_kind.map(|(name, _)| Work::Definition(name.clone())).collect()

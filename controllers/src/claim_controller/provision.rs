@@ -121,11 +121,18 @@ impl Claim<'_> {
         (is_near && Class(&class).is_claimable_from(&self.namespace_labels)).then_some(class)
     }
 
-    /// The class that was chosen, if it is there.
+    /// The class that was chosen, if it is there: in the version that the definition names, as its rules mean that one.
     pub(super) fn chosen_class(&self, binding: &Binding) -> Option<Arc<Value>> {
-        let key = binding.class_ref.as_ref().map(class_key)?;
+        let chosen = binding.class_ref.as_ref()?;
+        let definition = self.definition();
+        let entry = definition.as_ref().and_then(|found| found.object.spec.resources.get(binding.index));
+        let named = entry.map(|entry| entry.class.reference());
+        let named = named.filter(|named| named.is_same_kind(&chosen.api_version, &chosen.kind));
         let index = self.shared.index();
-        index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place)).cloned()
+        match named {
+            Some(named) => index.classes.get_as(&named, &class_key(chosen).place).cloned(),
+            None => index.classes.get(&class_key(chosen)).cloned(),
+        }
     }
 
     /// Whether what was decided cannot be provided any more as it was decided.
@@ -136,11 +143,10 @@ impl Claim<'_> {
         }
         let index = self.shared.index();
         let is_gone = |binding: &Binding| {
-            binding.class_ref.as_ref().is_some_and(|class| {
-                let key = class_key(class);
-                let found = index.classes.get(&key.kind).and_then(|classes| classes.get(&key.place));
-                found.is_none_or(|found| is_going(found))
-            })
+            binding
+                .class_ref
+                .as_ref()
+                .is_some_and(|class| index.classes.get(&class_key(class)).is_none_or(|found| is_going(found)))
         };
         self.status.bindings.iter().any(is_gone)
     }

@@ -1,13 +1,14 @@
 //! What there is for a claim, and what it gets of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bailiwick_api::claims::{Candidate, Choice, Entry, KindFacts, Offer, Phase, Wish, schedule};
+use bailiwick_api::claims::{Candidate, Choice, Entry, KindFacts, Offer, Phase, Wish, allows, schedule};
 use serde_json::Value;
 
 use super::claim_status::DefinitionRef;
 use super::index::{Definition, EntryFacts, Index, Key, of_facts};
+use crate::served_kinds::GroupKind;
 
 /// What a claim gets.
 pub(super) struct Decision {
@@ -22,6 +23,8 @@ pub(super) struct Scheduled {
     pub(super) candidates: Vec<Candidate>,
     /// How many definitions there are for claims of this kind, ready to be used.
     pub(super) definitions: usize,
+    /// Those that are left out, by name: objects of these kinds that they name cannot be listed.
+    pub(super) left_out: BTreeMap<String, BTreeSet<GroupKind>>,
 }
 
 // === impl Decision ===
@@ -47,8 +50,8 @@ impl Index {
             .filter(|(_, definition)| !definition.is_going())
             .filter_map(|(name, definition)| {
                 let standing = self.standings.get(name)?;
-                let is_for_it = standing.claim.as_deref().map(of_facts).as_ref() == Some(&key.kind);
-                Some((definition, standing.entries.as_ref().filter(|_| is_for_it)?))
+                let is_in_use = standing.is_for(&key.kind) && standing.unlistable.is_empty();
+                Some((definition, standing.entries.as_ref().filter(|_| is_in_use)?))
             })
             .collect();
         let namespace = key.place.namespace.as_str();
@@ -71,14 +74,20 @@ impl Index {
             let (definition, entries) = ready.get(choice.offer)?;
             Some(Decision { definition: (*definition).clone(), entries: (*entries).clone(), choice })
         });
-        Scheduled { decision, candidates, definitions: ready.len() }
+        let mut left_out = self.left_out_for(&key.kind);
+        // What is for others is not told of.
+        left_out.retain(|name, _| {
+            let selector = self.definitions.get(name).and_then(|found| found.object.spec.claimable_from.as_ref());
+            let selector = selector.and_then(|selector| serde_json::to_value(selector).ok());
+            allows(selector.as_ref(), namespace_labels)
+        });
+        Scheduled { decision, candidates, definitions: ready.len(), left_out }
     }
 
     /// Classes that claims of a namespace can use: those of the cluster, and those of the same namespace. Nobody can offer a
     /// class to others by making one at home.
     fn visible_classes(&self, facts: &KindFacts, namespace: &str) -> Vec<&Value> {
-        let classes = self.classes.get(&of_facts(facts)).into_iter().flatten();
-        let visible = classes.filter(|(place, _)| !facts.namespaced || place.namespace == namespace);
+        let visible = self.classes.of(facts).filter(|(place, _)| !facts.namespaced || place.namespace == namespace);
         visible.map(|(_, class)| &**class).collect()
     }
 

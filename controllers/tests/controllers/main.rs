@@ -10,6 +10,8 @@ mod claim_site;
 mod claims;
 mod claims_as_asked;
 mod claims_in_use;
+mod claims_in_versions;
+mod claims_unlisted;
 mod claims_with_secrets;
 mod garbage_collector;
 mod in_each_namespace;

@@ -1,5 +1,6 @@
 //! What is known of a definition, of the kinds that it names, and of a resource.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bailiwick_api::claims::{
@@ -9,8 +10,9 @@ use bailiwick_api::{BoundResource, FormerResource, ResourceBindingDefinition};
 use kube::ResourceExt;
 use serde_json::Value;
 
-use super::{former, uid};
+use super::{former, of_facts, uid};
 use crate::claim_controller::objects::{finalizers, is_going};
+use crate::served_kinds::GroupKind;
 
 /// A definition, read once.
 pub(in crate::claim_controller) struct Definition {
@@ -32,6 +34,8 @@ pub(in crate::claim_controller) struct Standing {
     pub(in crate::claim_controller) classes: Vec<Arc<KindFacts>>,
     /// The kinds of resources that it named before and that can be handled: claims may have some.
     pub(in crate::claim_controller) former_resources: Vec<Arc<KindFacts>>,
+    /// Those of the kinds of its resources and classes that cannot be listed at present: it is left out as long as there are any.
+    pub(in crate::claim_controller) unlistable: BTreeSet<GroupKind>,
 }
 
 /// Whether there may be objects of a kind, and how one comes to them.
@@ -105,6 +109,15 @@ impl Definition {
 
     pub(in crate::claim_controller) fn is_going(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
+    }
+}
+
+// === impl Standing ===
+
+impl Standing {
+    /// Whether claims of a kind are satisfied by the definition.
+    pub(in crate::claim_controller) fn is_for(&self, claim: &GroupKind) -> bool {
+        self.claim.as_ref().is_some_and(|facts| of_facts(facts) == *claim) && self.entries.is_some()
     }
 }
 
