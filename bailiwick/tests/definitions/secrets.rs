@@ -150,7 +150,7 @@ async fn secrets_of_others_stay_theirs(estate: Estate) {
 }
 
 /// RCD-17, RCD-40, D-RCD-6: a resource that is not ready for a while, and for which others waited when they were made, keeps nothing from the
-/// claim that these hold.
+/// claim that these hold; and one whose Secret is gone keeps back nothing of the others.
 async fn secrets_of_several_resources(estate: Estate) {
     estate.furnish().await;
     let template = json!({ "writeConnectionSecretToRef": { "namespace": estate.namespace } });
@@ -179,4 +179,15 @@ async fn secrets_of_several_resources(estate: Estate) {
     let claim = estate.claim_until("db", "none of two", |claim| claim["status"]["ready"] == "0/2").await;
     assert_eq!(claim["status"]["bindings"][1]["ready"], false);
     holds(json!({ "one": "b25l", "two": "dHdv" })).await;
+    // What one of them has no more, the claim has no more either, and says so until it is there again.
+    for resource in [&first, &second] {
+        estate.make_ready(resource, "True").await;
+    }
+    estate.claim_says("db", "Ready", "True", "Available").await;
+    estate.root.delete(&source).await.expect(200);
+    holds(json!({ "one": "b25l" })).await;
+    estate.claim_says("db", "Ready", "False", "SecretGone").await;
+    estate.root.post(&secrets, &secret(&estate, &second, json!({ "two": "dHdv" }))).await.expect(201);
+    holds(json!({ "one": "b25l", "two": "dHdv" })).await;
+    estate.claim_says("db", "Ready", "True", "Available").await;
 }

@@ -13,6 +13,7 @@ use super::claim::Claim;
 use super::claim_status::{Binding, Obstacle};
 use super::index::{Definition, Resource, Served, class_key, of_facts};
 use super::objects::{Objects, is_going, text};
+use super::secret::SECRET_GONE;
 use crate::place::Place;
 
 /// What a resource is provided by.
@@ -36,6 +37,7 @@ impl Claim<'_> {
         let definition = self.definition();
         let is_offered = definition.as_deref().is_some_and(|definition| self.is_offered(definition));
         let mut secrets = Vec::new();
+        let mut is_all_known = true;
         let mut obstacle = None;
         // Whether what is not there yet has to wait for what comes before. What is there is looked after all the same.
         let mut others_wait = false;
@@ -47,6 +49,7 @@ impl Claim<'_> {
             let Some(facts) = self.facts_of(&binding) else {
                 obstacle.get_or_insert(self.kind_gone(&binding));
                 others_wait = true;
+                is_all_known &= !self.may_be_there(&binding);
                 continue;
             };
             let means = Means {
@@ -82,10 +85,12 @@ impl Claim<'_> {
         if let Some(reconsidered) = self.reconsider(obstacle.as_ref()).await? {
             return Ok(Some(reconsidered));
         }
-        let found = match secrets.is_empty() && obstacle.is_some() {
-            // What cannot be looked at may have some all the same.
-            true => None,
-            false => self.hand_on_secrets(&secrets).await?,
+        // What cannot be looked at may have some all the same.
+        let found = if is_all_known { self.hand_on_secrets(&secrets).await? } else { None };
+        // One that is gone keeps nothing else from being done.
+        let (gone, found) = match found {
+            Some(found) if found.reason == SECRET_GONE => (Some(found), None),
+            found => (None, found),
         };
         let found = match obstacle.or(found) {
             None => self.follow_claim(definition.as_deref()).await?,
@@ -94,7 +99,7 @@ impl Claim<'_> {
         if found.is_none() {
             self.status.observed_generation = Some(self.generation());
         }
-        Ok(found)
+        Ok(found.or(gone))
     }
 
     /// The definition that was chosen, if it is still there.
@@ -179,6 +184,12 @@ impl Claim<'_> {
         !self.uid().is_empty() && claim_ref(resource, facts.claim_ref).is_some_and(|claim| claim.uid == self.uid())
     }
 
+    /// Whether there may be a resource of a kind that is not served.
+    fn may_be_there(&self, binding: &Binding) -> bool {
+        let Some(named) = binding.resource_ref.as_ref().filter(|named| !named.uid.is_empty()) else { return false };
+        self.shared.index().served(&named.api_version, &named.kind) != Served::Gone
+    }
+
     fn kind_gone(&self, binding: &Binding) -> Obstacle {
         let named = binding.resource_ref.clone().unwrap_or_default();
         let message = format!("there is no kind {} of {} any more", named.kind, named.api_version);
@@ -206,7 +217,12 @@ impl Claim<'_> {
                 Ok(None) => {}
             }
         }
-        let Some(found) = resources.get(&named.name).await? else {
+        // That something is lost is not to be said of what could not be asked for.
+        let found = match binding.uid().is_empty() {
+            true => resources.get(&named.name).await?,
+            false => resources.find(&named.name).await?,
+        };
+        let Some(found) = found else {
             return Ok(Err(changed.unwrap_or_else(|| missing(binding))));
         };
         if !is_expected(text(&found, "/metadata/uid")) {

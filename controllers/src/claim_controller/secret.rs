@@ -3,6 +3,9 @@
 //! A Secret is a resource's only if it says so: its controller is the resource, by UID. So nobody gets at a Secret of others
 //! by naming it in a resource. Both are followed: what others change or remove of the claim's is there again at once.
 //!
+//! What is gone from the resources' Secrets is gone from the claim's: credentials that nobody answers for do not stay, and a claim
+//! that has lost some says so.
+//!
 //! A claim has one Secret. Each is labelled with the claim's UID, so that one which was made under an earlier name is found and
 //! removed, whoever was stopped before that name stood in the status.
 
@@ -22,6 +25,17 @@ use super::provision::{is_refusal, refused};
 use super::{FIELD_MANAGER, WorkError};
 use crate::place::Place;
 
+/// What is said of a claim whose resource has no Secret any more where it says that it has one.
+pub(super) const SECRET_GONE: &str = "SecretGone";
+
+/// What the Secrets of resources hold.
+#[derive(Default)]
+struct Handed {
+    data: BTreeMap<String, ByteString>,
+    /// Those that are not there, or not the resource's.
+    missing: Vec<Place>,
+}
+
 // === impl Claim ===
 
 impl Claim<'_> {
@@ -38,10 +52,7 @@ impl Claim<'_> {
         self.shared.follow_secrets(self.key, &places);
         if secrets.is_empty() {
             // No resource says any more how to reach it.
-            if self.status.binding.is_some() {
-                self.take_back_secrets(None).await?;
-                self.status.binding = None;
-            }
+            self.take_back_told().await?;
             return Ok(None);
         }
         let mut versions = self.shared.index().secrets.versions(&places);
@@ -50,25 +61,17 @@ impl Claim<'_> {
             self.keep_one_secret(&name).await?;
             return Ok(None);
         }
-        let mut data = BTreeMap::new();
-        for ((uid, _), place) in secrets.iter().zip(&places) {
-            let api: Api<Secret> = Api::namespaced(self.shared.deputy.clone(), &place.namespace);
-            let found = match api.get_opt(&place.name).await {
-                Err(kube::Error::Api(status)) if is_refusal(&status) => {
-                    return Ok(Some(refused(&status, "the Secret of a resource cannot be read")));
-                }
-                found => found?,
-            };
-            let is_its = |secret: &Secret| controller_of(&secret.metadata).is_some_and(|owner| owner.uid == *uid);
-            for (key, value) in found.filter(is_its).and_then(|secret| secret.data).unwrap_or_default() {
-                // Where several have the same, the first counts.
-                data.entry(key).or_insert(value);
-            }
+        let handed = match self.read_secrets(secrets).await? {
+            Err(obstacle) => return Ok(Some(obstacle)),
+            Ok(handed) => handed,
+        };
+        let gone = self.gone_secret(&handed);
+        let is_whole = handed.missing.is_empty();
+        if handed.data.is_empty() {
+            self.take_back_told().await?;
+            return Ok(gone);
         }
-        if data.is_empty() {
-            return Ok(None);
-        }
-        let written = match self.write_secret(data).await? {
+        let written = match self.write_secret(handed.data).await? {
             Err(obstacle) => {
                 if let Some(told) = self.status.binding.clone() {
                     self.keep_one_secret(&told.name).await?;
@@ -85,8 +88,62 @@ impl Claim<'_> {
         if let Some((_, version)) = versions.last_mut() {
             *version = written.resource_version();
         }
-        self.shared.index().secrets.note_handed_on(self.key, versions);
-        Ok(None)
+        if is_whole {
+            self.shared.index().secrets.note_handed_on(self.key, versions);
+        }
+        Ok(gone)
+    }
+
+    /// What these Secrets hold, as far as they are the resources'.
+    async fn read_secrets(
+        &self,
+        secrets: &[(String, (String, String))],
+    ) -> Result<Result<Handed, Obstacle>, WorkError> {
+        let mut handed = Handed::default();
+        for (uid, (namespace, name)) in secrets {
+            let api: Api<Secret> = Api::namespaced(self.shared.deputy.clone(), namespace);
+            let found = match api.get_opt(name).await {
+                Err(kube::Error::Api(status)) if is_refusal(&status) => {
+                    return Ok(Err(refused(&status, "the Secret of a resource cannot be read")));
+                }
+                found => found?,
+            };
+            let is_its = |secret: &Secret| controller_of(&secret.metadata).is_some_and(|owner| owner.uid == *uid);
+            let Some(found) = found.filter(is_its) else {
+                handed.missing.push(Place { namespace: namespace.clone(), name: name.clone() });
+                continue;
+            };
+            for (key, value) in found.data.unwrap_or_default() {
+                // Where several have the same, the first counts.
+                handed.data.entry(key).or_insert(value);
+            }
+        }
+        Ok(Ok(handed))
+    }
+
+    /// That the claim had what is missing now. What has never been there is not missed: not every provider writes a Secret.
+    fn gone_secret(&self, handed: &Handed) -> Option<Obstacle> {
+        // It stays said until it is there again, also by those who have not seen what was there before.
+        let is_known =
+            self.status.says("Ready", SECRET_GONE) || (self.status.binding.is_some() && handed.data.is_empty());
+        if !self.shared.index().secrets.note_missing(self.key, &handed.missing, is_known) {
+            return None;
+        }
+        let message = "a resource that satisfies it has lost the Secret that says how to reach it, and what the claim was told of it \
+                       has been removed: it is handed on when the provider writes it again"
+            .to_owned();
+        Some(Obstacle::new("Ready", SECRET_GONE, message))
+    }
+
+    /// Removes what the claim was told, as there is nothing to tell any more; also if whoever told it did not come to say so.
+    async fn take_back_told(&mut self) -> Result<(), WorkError> {
+        let any = Place { namespace: self.key.place.namespace.clone(), name: String::new() };
+        let has_some = self.shared.index().secrets.has_others(self.uid(), &any);
+        if has_some || self.status.binding.is_some() {
+            self.take_back_secrets(None).await?;
+            self.status.binding = None;
+        }
+        Ok(())
     }
 
     fn secret_name(&self) -> String {

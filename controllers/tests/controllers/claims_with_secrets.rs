@@ -5,13 +5,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::{Method, Request};
-use kube::ResourceExt;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::claim_site::{PROVIDER, provide, says};
-use crate::site::{SOON, Site, comes, gone};
+use crate::site::{SOON, Site, comes, gone, release, stays};
 
 // === impl Site ===
 
@@ -133,6 +135,68 @@ async fn a_secret_that_cannot_be_and_one_that_is_no_more() {
     comes(&claims, "db", |claim| claim.data["status"]["binding"].is_null()).await;
 }
 
+/// RCD-17, RCD-40, N-05: a claim is told nothing any more of a Secret that is gone, or that is not the resource's any more, and says so,
+/// whoever has seen it there; when there is one again, all is well. Nor does anything stay of a resource that is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_whose_source_is_gone() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    let template = json!({ "writeConnectionSecretToRef": { "namespace": PROVIDER } });
+    site.default_class("ServerClass", "gold", template).await;
+    let provider = || AbortOnDropHandle::new(tokio::spawn(provide(site.client.clone())));
+    let claims = site.objects("Database");
+    let is_ready = |claim: &DynamicObject| {
+        let conditions = claim.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True")
+    };
+    let mut whole = site.claim_controller(site.client.clone());
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    let mut provides = provider();
+    let claim = site.bound("db").await;
+    let uid = claim.uid().unwrap();
+    let server = claim.data["status"]["bindings"][0]["resourceRef"]["name"].as_str().unwrap().to_owned();
+    let sources: Api<Secret> = Api::namespaced(site.client.clone(), PROVIDER);
+    let is_lost =
+        |claim: &DynamicObject| says(claim, "Ready", "SecretGone") && claim.data["status"]["binding"].is_null();
+    for is_removed in [true, false] {
+        comes(&claims, "db", is_ready).await;
+        site.has_secrets(&uid, &["db"]).await;
+        drop(provides);
+        if is_removed {
+            sources.delete(&server, &DeleteParams::default()).await.unwrap();
+        } else {
+            let foreign = json!({ "metadata": { "ownerReferences": null } });
+            sources.patch(&server, &PatchParams::default(), &Patch::Merge(foreign)).await.unwrap();
+        }
+        site.has_secrets(&uid, &[]).await;
+        let claim = comes(&claims, "db", is_lost).await;
+        assert_eq!(claim.data["status"]["bindingPhase"], "Bound");
+        // Nor does it say anything else after a while, or when someone else looks after it who has not seen that Secret.
+        assert!(is_lost(&stays(&claims, "db").await));
+        drop(whole);
+        whole = site.claim_controller(site.client.clone());
+        let patch = json!({ "spec": { "size": i32::from(is_removed) } });
+        claims.patch("db", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+        let claim = comes(&claims, "db", |claim| {
+            claim.data["status"]["observedGeneration"].as_i64() == claim.metadata.generation
+        })
+        .await;
+        assert!(is_lost(&claim), "{claim:#?}");
+        if !is_removed {
+            sources.delete(&server, &DeleteParams::default()).await.unwrap();
+        }
+        provides = provider();
+        site.bound("db").await;
+    }
+    comes(&claims, "db", is_ready).await;
+    let servers = site.objects("Server");
+    release(&servers, &server).await;
+    servers.delete(&server, &DeleteParams::default()).await.unwrap();
+    comes(&claims, "db", |claim| says(claim, "Bound", "ResourceLost")).await;
+    site.has_secrets(&uid, &[]).await;
+    comes(&claims, "db", |claim| claim.data["status"]["binding"].is_null()).await;
+}
+
 /// RCD-38: Secrets are followed in the namespaces in which one matters to a claim, and in no others: not where a resource had its
 /// Secret before, and not when the last claim has gone.
 #[tokio::test(flavor = "multi_thread")]
@@ -156,8 +220,8 @@ async fn secrets_are_followed_while_they_matter() {
     let patch = json!({ "spec": { "writeConnectionSecretToRef": { "namespace": "a" } } });
     site.objects("Server").patch(server, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     site.watches_secrets(before + 1).await;
-    // What is followed still, is told of.
-    site.secrets().delete("db", &DeleteParams::default()).await.unwrap();
+    // There is none, so that the claim is told nothing. What is followed still, is told of.
+    gone(&site.secrets(), "db").await;
     let moved = json!({ "spec": { "writeConnectionSecretToRef": { "namespace": PROVIDER } } });
     site.objects("Server").patch(server, &PatchParams::default(), &Patch::Merge(moved)).await.unwrap();
     comes(&site.secrets(), "db", |_| true).await;

@@ -18,6 +18,8 @@ pub(in crate::claim_controller) struct Secrets {
     used: HashMap<Key, BTreeSet<Place>>,
     /// For each claim, from which versions of which Secrets its own was made, and which version that is.
     handed_on: HashMap<Key, Versions>,
+    /// For each claim, the Secrets from which it had something and that are not there any more.
+    lost: HashMap<Key, BTreeSet<Place>>,
 }
 
 /// What is known of a Secret.
@@ -65,7 +67,10 @@ impl Secrets {
     pub(super) fn follow(&mut self, key: &Key, places: &[Place]) -> BTreeSet<String> {
         let new: BTreeSet<Place> = places.iter().cloned().collect();
         let old = match new.is_empty() {
-            true => self.used.remove(key),
+            true => {
+                self.lost.remove(key);
+                self.used.remove(key)
+            }
             false => self.used.insert(key.clone(), new.clone()),
         };
         let old = old.unwrap_or_default();
@@ -123,6 +128,26 @@ impl Secrets {
             && self.handed_on.get(key).is_some_and(|known| known == versions)
     }
 
+    /// Notes which Secrets of its resources a claim lacks. Whether it had one of them, as was seen or is known otherwise.
+    pub(in crate::claim_controller) fn note_missing(&mut self, key: &Key, missing: &[Place], had_all: bool) -> bool {
+        let known = self.handed_on.get(key);
+        let was_told =
+            |place: &Place| known.into_iter().flatten().any(|(known, version)| known == place && version.is_some());
+        let was_lost = |place: &Place| self.lost.get(key).is_some_and(|lost| lost.contains(place));
+        let is_lost = |place: &&Place| had_all || was_told(place) || was_lost(place);
+        let lost: BTreeSet<Place> = missing.iter().filter(is_lost).cloned().collect();
+        let has_lost_some = !lost.is_empty() && self.used.contains_key(key);
+        match has_lost_some {
+            true => drop(self.lost.insert(key.clone(), lost)),
+            false => drop(self.lost.remove(key)),
+        }
+        if !missing.is_empty() {
+            // It is looked for each time, until it is there.
+            self.handed_on.remove(key);
+        }
+        has_lost_some
+    }
+
     /// Notes of which versions a claim has been told, if it is still there.
     pub(in crate::claim_controller) fn note_handed_on(&mut self, key: &Key, versions: Versions) {
         if self.used.contains_key(key) {
@@ -133,6 +158,7 @@ impl Secrets {
     /// Forgets a claim, to which Secrets in these namespaces have mattered.
     pub(super) fn forget(&mut self, key: &Key) -> BTreeSet<String> {
         self.handed_on.remove(key);
+        self.lost.remove(key);
         self.follow(key, &[])
     }
 }
