@@ -9,6 +9,7 @@ in_both_modes!(
     matches_and_misses,
     defaults_come_late,
     classes_go_together,
+    classes_keep_apart,
     classes_for_some_namespaces,
     choices_are_reconsidered,
     choices_that_are_forged,
@@ -103,6 +104,38 @@ async fn classes_go_together(estate: Estate) {
     let names: Vec<&Value> =
         claim["status"]["bindings"].as_array().unwrap().iter().map(|b| &b["classRef"]["name"]).collect();
     assert_eq!(names, ["west", "western"]);
+}
+
+/// RCD-42, D-RCD-10: a class that is not to be with others is not chosen with them, though it is preferred; and a claim that finds no classes
+/// that go together says what stands in the way, and gets them when there are some.
+async fn classes_keep_apart(estate: Estate) {
+    estate.furnish().await;
+    let server = async |name: &str, region: &str| {
+        let more = json!({ "version": "5.7", "specTemplate": {}, "metadata": { "labels": { "region": region } } });
+        let class = estate.object("ServerClass", name, more);
+        estate.root.post(&estate.cluster_path("serverclasses"), &class).await.expect(201);
+    };
+    server("in-east", "east").await;
+    let apart = json!({ "metadata": { "annotations": { "claim.bailiwick.dev/anti-affinity": "region=east" } } });
+    estate.default_class("RuleClass", "not-in-east", apart).await;
+    estate.bind_by(&[("Server", by_version()), ("Rule", json!({}))]).await;
+    estate.claim("db", json!({ "version": "5.7" })).await;
+    let message = estate.claim_says("db", "ClassSelected", "False", "NoMatch").await;
+    for words in ["RuleClass not-in-east (AntiAffinity", "a class chosen before it has the labels region=east"] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    assert!(estate.root.get(&estate.cluster_path("servers")).await.expect(200)["items"].as_array().unwrap().is_empty());
+    let names = |claim: &Value| {
+        let bindings = claim["status"]["bindings"].as_array().unwrap().clone();
+        bindings.iter().map(|binding| binding["classRef"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    server("in-west", "west").await;
+    assert_eq!(names(&estate.bound("db", 2).await), ["in-west", "not-in-east"]);
+    // Where there is a rule that goes with the older class, that one is preferred again.
+    let near = json!({ "metadata": { "annotations": { "claim.bailiwick.dev/affinity": "region=east" } } });
+    estate.default_class("RuleClass", "only-in-east", near).await;
+    estate.claim("other", json!({ "version": "5.7" })).await;
+    assert_eq!(names(&estate.bound("other", 2).await), ["in-east", "only-in-east"]);
 }
 
 /// N-04, N-10: a class that is not for a namespace is not used there, and nobody learns of it.
