@@ -21,13 +21,13 @@ use crate::announce::Announcer;
 use crate::first_look::FirstLook;
 use crate::follow::{everything, follow};
 use crate::host::Clients;
+use crate::host_kinds::HostKinds;
 use crate::place::Place;
 use crate::queue::Queue;
 
 mod clean_up;
 mod critical_path;
 mod hands;
-mod host_kinds;
 mod look;
 mod observed;
 mod outcome;
@@ -43,7 +43,6 @@ mod update_loop;
 mod values;
 mod watches;
 
-use host_kinds::HostKinds;
 use observed::Memory;
 use types::Types;
 use watches::Watches;
@@ -196,7 +195,7 @@ impl Shared {
     /// A definition is there, has changed, or is gone: its name says for which group.
     fn definition_changed(&self, place: &Place, annotations: Option<&std::collections::BTreeMap<String, String>>) {
         self.types().set_definition(&place.name, annotations);
-        self.kinds.forget();
+        self.kinds.forget_all();
         let concerned = place.name.split_once('.').map_or("", |(_, group)| group);
         self.look_at_those(|bundle| kinds_of(bundle).any(|(group, _)| group == concerned));
     }

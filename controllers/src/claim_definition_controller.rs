@@ -19,6 +19,7 @@ use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
+use crate::absence::look_up;
 use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
@@ -133,7 +134,7 @@ impl Shared {
 
     async fn look_at(&self, name: &str) -> Result<(), WorkError> {
         let api: Api<ResourceClaimDefinition> = Api::all(self.clients.own.clone());
-        let Some(definition) = api.get_opt(name).await? else { return Ok(()) };
+        let Some(definition) = look_up(&api, name).await? else { return Ok(()) };
         if definition.metadata.deletion_timestamp.is_some() {
             return self.let_go(&definition).await;
         }
@@ -153,7 +154,7 @@ impl Shared {
         let told = match self.find(definition).await? {
             Found::None | Found::Others => return self.release(definition).await,
             Found::Going(_) => Told::ending("the CustomResourceDefinition is being removed"),
-            Found::Ours(found) => match self.claims_left(definition).await {
+            Found::Ours(found) => match self.claims_left(definition, &found).await {
                 Ok(left) if left.is_empty() => {
                     self.remove(&found).await?;
                     Told::ending("the CustomResourceDefinition is being removed")

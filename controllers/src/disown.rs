@@ -5,6 +5,7 @@ use kube::core::DynamicObject;
 use kube::{Api, ResourceExt};
 use serde_json::{Map, Value, json};
 
+use crate::absence::look_up;
 use crate::place::in_path;
 
 /// What makes an object somebody's.
@@ -24,8 +25,7 @@ pub(crate) async fn disown(
     Tie { owner, label }: Tie<'_>,
     field_manager: &str,
 ) -> kube::Result<()> {
-    let name = in_path(name);
-    let there = api.get_opt(&name).await?;
+    let there = look_up(api, name).await?;
     let is_owned = |there: &DynamicObject| there.owner_references().iter().any(|reference| reference.uid == owner);
     let is_meant = |there: &DynamicObject| there.metadata.uid.as_deref() == Some(uid) || is_owned(there);
     let Some(there) = there.filter(is_meant) else { return Ok(()) };
@@ -47,5 +47,5 @@ pub(crate) async fn disown(
     changes.insert("uid".to_owned(), json!(there.metadata.uid));
     changes.insert("resourceVersion".to_owned(), json!(there.resource_version()));
     let params = PatchParams { field_manager: Some(field_manager.to_owned()), ..PatchParams::default() };
-    api.patch(&name, &params, &Patch::Merge(json!({ "metadata": changes }))).await.map(|_| ())
+    api.patch(&in_path(name), &params, &Patch::Merge(json!({ "metadata": changes }))).await.map(|_| ())
 }

@@ -20,6 +20,8 @@ use kube::{Api, Client, Error};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::absence::look_up;
+
 /// How long a Lease that was given back lasts, because it may not last for no time.
 const GIVEN_BACK_SECONDS: i32 = 1;
 
@@ -140,7 +142,7 @@ impl LeaderElection {
 
     /// Whether this candidate holds the Lease now.
     async fn take_or_renew(&self, seen: &mut Option<Seen>) -> Result<bool, Error> {
-        let Some(mut lease) = self.leases.get_opt(&self.name).await? else {
+        let Some(mut lease) = look_up(&self.leases, &self.name).await? else {
             return self.write(None, LeaseSpec::default(), seen).await;
         };
         let spec = lease.spec.take().unwrap_or_default();
@@ -191,7 +193,7 @@ impl LeaderElection {
     /// Gives the Lease back if it is still held, so that nobody waits for it to end.
     async fn give_back(&self) {
         let giving = async {
-            let Some(mut lease) = self.leases.get_opt(&self.name).await? else { return Ok(()) };
+            let Some(mut lease) = look_up(&self.leases, &self.name).await? else { return Ok(()) };
             let Some(spec) = &mut lease.spec else { return Ok(()) };
             if spec.holder_identity.as_deref() != Some(&self.identity) {
                 return Ok(());

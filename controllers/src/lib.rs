@@ -5,6 +5,7 @@
 
 use kube::api::{PatchParams, PostParams};
 
+mod absence;
 mod announce;
 mod bundle_controller;
 mod catalog_claim_controller;

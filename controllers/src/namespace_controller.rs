@@ -19,6 +19,7 @@ use kube::{Api, Client, ResourceExt};
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::absence::look_up;
 use crate::queue::Queue;
 
 mod conditions;
@@ -110,7 +111,7 @@ async fn end(shared: &Shared, name: &str) -> Result<Vec<Left>, EndError> {
     let failed = |source| EndError::Namespace { name: name.to_owned(), source: Box::new(source) };
     let namespaces: Api<Namespace> = Api::all(shared.client.clone());
     shared.stop_waiting(name);
-    let Some(mut namespace) = namespaces.get_opt(name).await.map_err(failed)? else { return Ok(Vec::new()) };
+    let Some(mut namespace) = look_up(&namespaces, name).await.map_err(failed)? else { return Ok(Vec::new()) };
     if !is_ending(&namespace) {
         return Ok(Vec::new());
     }
@@ -147,7 +148,7 @@ fn is_ending(namespace: &Namespace) -> bool {
 impl Ending<'_> {
     /// Whether it is still there, and not another one of its name.
     async fn is_so(&self) -> kube::Result<bool> {
-        let found = self.namespaces.get_opt(self.name).await?;
+        let found = look_up(&self.namespaces, self.name).await?;
         Ok(found.is_some_and(|found| is_ending(&found) && found.metadata.uid == self.uid))
     }
 }

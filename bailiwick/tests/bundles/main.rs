@@ -43,6 +43,7 @@ mod seed;
 mod shop;
 #[path = "../support/mod.rs"]
 mod support;
+mod versions;
 mod watching;
 mod writing;
 

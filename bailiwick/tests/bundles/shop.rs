@@ -32,7 +32,7 @@ const CROSSPLANE: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.c
 const GONE: Duration = PATIENCE.saturating_mul(3);
 const ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A server with the namespace `shop`, in which the account `builder` may do everything.
 pub(crate) struct Shop {

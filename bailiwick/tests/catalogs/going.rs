@@ -1,14 +1,17 @@
 //! What becomes of resources when their claim goes.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::market::{Market, claims, core, entries};
 use crate::objects::{RBAC, bound, claim, condition, config_map, entry, list, role, uses};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 in_both_modes!(
     a_namespace_goes_with_claims_whose_resources_would_stay,
     resources_go_with_their_claim_or_stay,
     what_has_no_kind_any_more_is_gone,
+    what_is_served_no_more_is_not_gone,
     without_its_account_a_claim_stays
 );
 
@@ -84,21 +87,72 @@ async fn a_namespace_goes_with_claims_whose_resources_would_stay(site: &mut Mark
     site.until_gone("/api/v1/namespaces/ends").await;
 }
 
-/// CAT-45: what an entry has no more, and of which there is no kind any more either, is gone: the claim follows on.
-async fn what_has_no_kind_any_more_is_gone(site: &mut Market) {
-    let root = site.root();
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let definition = format!("{definitions}/gadgets.example.dev");
-    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let gadgets = json!({
+/// Gadgets, of which these versions are served.
+fn gadgets(v1: bool, v2: bool) -> Value {
+    let version = |name: &str, served: bool, storage: bool| {
+        let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+        json!({ "name": name, "served": served, "storage": storage, "schema": { "openAPIV3Schema": schema } })
+    };
+    json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "gadgets.example.dev" },
         "spec": {
             "group": "example.dev", "scope": "Namespaced", "names": { "kind": "Gadget", "plural": "gadgets" },
-            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+            "versions": [version("v1", v1, true), version("v2", v2, false)],
         },
-    });
-    root.post(definitions, &gadgets).await.expect(201);
+    })
+}
+
+/// CAT-45: what an entry has no more is removed in whichever version it can be reached; while it can be reached in none, it is not
+/// gone, and the claim says so.
+async fn what_is_served_no_more_is_not_gone(site: &mut Market) {
+    let root = site.root();
+    let definition = format!("{DEFINITIONS}/gadgets.example.dev");
+    root.post(DEFINITIONS, &gadgets(true, true)).await.expect(201);
+    site.until("/apis/example.dev/v2/gadgets", |_| true).await;
+    let makes = json!({ "apiGroups": ["example.dev"], "resources": ["gadgets"], "verbs": ["*"] });
+    site.grant("a", "gadgets", makes, "ServiceAccount/maker").await;
+    let gadget = |name: &str| json!({ "apiVersion": "example.dev/v1", "kind": "Gadget", "metadata": { "name": name } });
+    site.publish(&entry("set", list(json!([gadget("one"), gadget("two")])))).await;
+    site.claimed(&claim("mine", "set", json!({ "keepSynchronized": true }))).await;
+    let serve = async |v1: bool, v2: bool| {
+        root.merge(&definition, &json!({ "spec": gadgets(v1, v2)["spec"] })).await.expect(200);
+        for (version, served) in [("v1", v1), ("v2", v2)] {
+            let path = format!("/apis/example.dev/{version}/gadgets");
+            match served {
+                true => drop(site.until(&path, |_| true).await),
+                false => site.until_gone(&path).await,
+            }
+        }
+    };
+    let has = async |names: Value| {
+        root.merge(&format!("{}/set", entries("shop")), &json!({ "spec": list(names) })).await.expect(200);
+    };
+    let at = format!("{}/mine", claims("a"));
+    let created = |claim: &Value| claim["status"]["createdResources"].as_array().map_or(0, Vec::len);
+    let two = "/apis/example.dev/v2/namespaces/a/gadgets/two";
+
+    serve(false, false).await;
+    has(json!([config_map("x", json!({})), gadget("one")])).await;
+    let is_told = |claim: &Value| {
+        let errors = claim["status"]["errors"].as_array().into_iter().flatten();
+        errors.into_iter().any(|error| error["name"] == "two" && error["reason"] == "KindUnknown")
+    };
+    let told = site.until(&at, |claim| claim["status"]["entryGeneration"] == 2 && is_told(claim)).await;
+    assert_eq!(created(&told), 3, "the ConfigMap, and both gadgets: {told}");
+    serve(false, true).await;
+    site.until_gone(two).await;
+    site.until(&at, |claim| created(claim) == 2 && !is_told(claim)).await;
+    root.get("/apis/example.dev/v2/namespaces/a/gadgets/one").await.expect(200);
+    root.delete(&definition).await.expect(200);
+    site.until_gone(&definition).await;
+}
+
+/// CAT-45: what an entry has no more, and of which there is no kind any more either, is gone: the claim follows on.
+async fn what_has_no_kind_any_more_is_gone(site: &mut Market) {
+    let root = site.root();
+    let definition = format!("{DEFINITIONS}/gadgets.example.dev");
+    root.post(DEFINITIONS, &gadgets(true, true)).await.expect(201);
     site.until("/apis/example.dev/v1/gadgets", |_| true).await;
     let makes = json!({ "apiGroups": ["example.dev"], "resources": ["gadgets"], "verbs": ["*"] });
     site.grant("a", "gadgets", makes, "ServiceAccount/maker").await;

@@ -76,6 +76,14 @@ async fn changes_flow_and_the_end_waits(estate: Estate) {
     root.delete(&path).await;
     let message = estate.says(&path, "Established", "True", "ClaimsExist").await;
     assert!(message.contains(&format!("{}/last", estate.namespace)), "{message}");
+    // Someone has it served no more: that it cannot be had does not mean that it is gone.
+    let mut versions = root.get(&crd).await.expect(200)["spec"]["versions"].clone();
+    for (served, reason) in [(false, "ClaimsUnknown"), (true, "ClaimsExist")] {
+        versions[0]["served"] = json!(served);
+        root.merge(&crd, &json!({ "spec": { "versions": versions } })).await.expect(200);
+        estate.says(&path, "Established", "True", reason).await;
+        assert_eq!(root.get(&crd).await.expect(200)["metadata"]["deletionTimestamp"], Value::Null);
+    }
     root.get(&format!("{}/last", estate.claims())).await.expect(200);
     root.delete(&format!("{}/last", estate.claims())).await.expect(200);
     estate.gone(&path).await;

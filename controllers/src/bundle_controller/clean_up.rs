@@ -4,14 +4,16 @@
 use std::collections::{HashMap, HashSet};
 
 use bailiwick_api::bundle::PART_OF_LABEL;
-use bailiwick_api::{InventoryItem, Lifecycle};
+use bailiwick_api::{BundleObject, InventoryItem, Lifecycle};
 use futures::future::join_all;
+use serde_json::Value;
 
 use super::hands::Trouble;
 use super::observed::{controller, is_going};
 use super::resource::Site;
 use super::watches::Interest;
 use crate::disown::Tie;
+use crate::host_kinds::{HostKind, Reach};
 
 /// What is left, and why.
 #[derive(Debug, Default)]
@@ -117,11 +119,34 @@ impl Site<'_> {
 
     /// Whether an object is known not to be there.
     async fn is_missing(&self, InventoryItem { object, .. }: &InventoryItem) -> bool {
-        match self.shared.kinds.find_in_any_version(&object.api_version, &object.kind).await {
-            Ok(Some(kind)) => matches!(self.hands.get(&kind, &object.name).await, Ok(None)),
-            Ok(None) => true,
-            Err(_) => false,
+        matches!(self.find_made(object, |_| ()).await, Ok(None))
+    }
+
+    /// Something of the inventory as it is now, in whichever version it can be reached; none if it is known not to be there. What
+    /// has not been made for certain is looked for by its name.
+    pub(super) async fn find_made(
+        &self,
+        object: &BundleObject,
+        before_asking: impl Fn(&HostKind),
+    ) -> Result<Option<(HostKind, Value)>, Trouble> {
+        let look = async || {
+            let reach = self.shared.kinds.reach(&object.api_version, &object.kind).await;
+            let kind = match reach.map_err(|error| Trouble::Again(error.to_string()))? {
+                Reach::As(kind) => kind,
+                Reach::Out => return Err(Trouble::NotServed(format!("{} is served in no version now", object.kind))),
+                Reach::Gone => return Ok(None),
+            };
+            before_asking(&kind);
+            let found = self.hands.get(&kind, &object.name).await?;
+            Ok(found.map(|found| (kind, found)))
+        };
+        let found = look().await;
+        if !matches!(found, Err(Trouble::NotServed(_))) {
+            return found;
         }
+        // What is remembered of the kind may not be so any more, and another version may be served.
+        self.shared.kinds.forget(&object.api_version, &object.kind);
+        look().await
     }
 
     /// Removes these, each after those that depend on it, or lets them go.
@@ -166,10 +191,8 @@ impl Site<'_> {
 
     async fn try_remove(&self, item: &InventoryItem, occasion: Occasion) -> Result<Fate, Trouble> {
         let object = &item.object;
-        let found = self.shared.kinds.find_in_any_version(&object.api_version, &object.kind).await;
-        let Some(kind) = found.map_err(|error| Trouble::Again(error.to_string()))? else { return Ok(Fate::Gone) };
-        self.listen(&kind, Interest::Name(object.name.clone()));
-        let Some(found) = self.hands.get(&kind, &object.name).await? else { return Ok(Fate::Gone) };
+        let listen = |kind: &HostKind| self.listen(kind, Interest::Name(object.name.clone()));
+        let Some((kind, found)) = self.find_made(object, listen).await? else { return Ok(Fate::Gone) };
         let uid = found.pointer("/metadata/uid").and_then(|uid| uid.as_str()).unwrap_or_default();
         let is_same = object.uid.is_empty() || object.uid == uid;
         let is_ours = controller(&found).is_some_and(|(owner, _)| owner == self.uid());

@@ -1,6 +1,7 @@
 //! What is done to a Bundle's objects: always as its service account, and never as anyone else.
 
-use bailiwick_api::{NotActing, ServiceAccountRef, is_object_name};
+use bailiwick_api::{Bundle, NotActing, ServiceAccountRef, is_object_name};
+use k8s_openapi::Resource as _;
 use kube::api::{
     DeleteParams, DynamicObject, ListParams, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions,
     PropagationPolicy,
@@ -11,9 +12,10 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::FIELD_MANAGER;
-use super::host_kinds::HostKind;
+use crate::absence::{is_path_absent, look_up};
 use crate::disown::{Tie, disown};
 use crate::host::ActAs;
+use crate::host_kinds::HostKind;
 use crate::managers::taken_over;
 
 /// Who acts.
@@ -57,9 +59,12 @@ pub(super) enum Trouble {
     /// Others have set some of its fields: who, and which.
     #[error("{}", .0.join("; "))]
     Conflict(Vec<String>),
-    /// The kind is not served, or the namespace is gone.
+    /// It is not there, or the namespace is gone.
     #[error("{0}")]
     NotFound(String),
+    /// The kind is not served: whether anything is there is not known.
+    #[error("{0}")]
+    NotServed(String),
     /// It may go well another time.
     #[error("{0}")]
     Again(String),
@@ -92,7 +97,7 @@ impl Hands {
         if !is_object_name(name) {
             return Ok(None);
         }
-        let found = self.api(kind).get_opt(name).await.map_err(|error| self.trouble(error))?;
+        let found = look_up(&self.api(kind), name).await.map_err(|error| self.trouble(error))?;
         Ok(found.map(value))
     }
 
@@ -110,7 +115,7 @@ impl Hands {
         if !is_object_name(name) {
             return Ok(None);
         }
-        let found = self.api(kind).get_opt(name).await.map_err(|error| self.trouble(error))?;
+        let found = look_up(&self.api(kind), name).await.map_err(|error| self.trouble(error))?;
         Ok(found.map(|found| Found { managers: taken_over(&found, FIELD_MANAGER), object: value(found) }))
     }
 
@@ -161,7 +166,7 @@ impl Hands {
     pub(super) async fn delete(&self, kind: &HostKind, name: &str, uid: &str) -> Result<(), Trouble> {
         let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         // A Bundle stays until what it made is gone, and knows better than the garbage collector what goes, and in which order.
-        let policy = if kind.is_bundle() { PropagationPolicy::Background } else { PropagationPolicy::Foreground };
+        let policy = if is_bundle(kind) { PropagationPolicy::Background } else { PropagationPolicy::Foreground };
         let params = DeleteParams {
             propagation_policy: Some(policy),
             preconditions: Some(preconditions),
@@ -199,9 +204,15 @@ impl Trouble {
                 Self::Invalid { message: told(&format!("is refused{which}")), fields }
             }
             Self::NotFound(_) => Self::NotFound(told("could not be written")),
+            Self::NotServed(_) => Self::NotServed(told("could not be written, as its kind is not served")),
             Self::Again(_) => Self::Again(told("could not be written")),
         }
     }
+}
+
+/// Whether the objects of a kind are Bundles, by whichever name.
+fn is_bundle(kind: &HostKind) -> bool {
+    kind.resource.kind == Bundle::KIND && [Bundle::GROUP, Bundle::ALIAS_GROUP].contains(&&*kind.resource.group)
 }
 
 /// An object without the records of who owns which field, which are nobody's values.
@@ -223,6 +234,7 @@ fn trouble(error: kube::Error, account: &ServiceAccountRef) -> Trouble {
             None if lacks_right(&message, account) => Trouble::Forbidden(message),
             None => Trouble::Refused(message),
         },
+        404 if is_path_absent(&status) => Trouble::NotServed(format!("the host does not serve it: {message}")),
         404 => Trouble::NotFound(message),
         400 | 415 | 422 => Trouble::Invalid { message, fields: causes().map(|cause| cause.field.clone()).collect() },
         409 if causes().any(is_field_conflict) => {

@@ -21,6 +21,7 @@ use super::resource::Site;
 use super::told::{self, PRUNING_COMPLETE, READY};
 use super::update_loop::Corrections;
 use super::{FIELD_MANAGER, FROM_TIME_TO_TIME, Shared, WorkError};
+use crate::absence::{look_up, look_up_metadata};
 use crate::conditions::Verdict;
 use crate::place::Place;
 
@@ -311,7 +312,7 @@ impl Shared {
         }
         // What is followed may be behind.
         let accounts: Api<ServiceAccount> = Api::namespaced(self.clients.host.clone(), &namespace);
-        match accounts.get_opt(name).await {
+        match look_up(&accounts, name).await {
             Ok(Some(found)) if found.metadata.uid.as_deref() == pinned => Ok(account),
             Ok(Some(_)) => Err(NoAccount {
                 reason: "AccountReplaced",
@@ -336,7 +337,7 @@ impl Shared {
 
     async fn is_namespace_ending(&self, name: &str) -> bool {
         let namespaces: Api<Namespace> = Api::all(self.clients.host.clone());
-        match namespaces.get_metadata_opt(name).await {
+        match look_up_metadata(&namespaces, name).await {
             Ok(Some(found)) => found.metadata.deletion_timestamp.is_some(),
             Ok(None) => true,
             Err(_) => false,

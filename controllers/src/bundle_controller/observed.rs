@@ -7,9 +7,9 @@ use bailiwick_api::bundle::{Plan, Problem};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::host_kinds::HostKind;
 use super::update_loop::Written;
 use super::watches::News;
+use crate::host_kinds::HostKind;
 
 /// The plan of a Bundle, or what is wrong with it.
 pub(super) type Planned = Arc<Result<Plan, Vec<Problem>>>;

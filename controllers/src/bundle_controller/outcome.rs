@@ -33,6 +33,8 @@ pub(super) enum Deed {
 
 /// The reason of what waits for other resources.
 pub(super) const DEPENDENCY_NOT_READY: &str = "DependencyNotReady";
+/// The reason of what is of a kind that the host does not serve.
+pub(super) const NOT_SERVED: &str = "KindNotServed";
 /// The reason of what is gone though the inventory says which object it is.
 pub(super) const VANISHED: &str = "Vanished";
 /// How many of these are told of.
@@ -118,6 +120,7 @@ impl Outcome {
             Trouble::Invalid { message, .. } => Self::error("Invalid", message).retried(Retry::Later),
             Trouble::Conflict(who) => Self::error("Conflict", who.join("; ")).retried(Retry::Soon),
             Trouble::NotFound(message) => Self::blocked("NotFound", message).retried(Retry::Later),
+            Trouble::NotServed(message) => Self::blocked(NOT_SERVED, message).retried(Retry::Later),
             Trouble::Again(message) => Self::new(Phase::InProgress, "HostUnavailable", message).retried(Retry::Soon),
         }
     }

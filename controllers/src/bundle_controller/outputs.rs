@@ -15,6 +15,7 @@ use super::pass::Pass;
 use super::resource::OutputUse;
 use super::values::decoded;
 use super::watches::Interest;
+use crate::host_kinds::HostKind;
 
 /// What is put out and used, as it is after a look at a Bundle.
 pub(super) struct Held {
@@ -108,11 +109,8 @@ impl Pass<'_> {
         let found = match seen {
             Some(seen) => Some(seen.object.object.clone()),
             None => {
-                let kind = self.site.shared.kinds.find_in_any_version(&object.api_version, &object.kind).await;
-                let kind = kind.map_err(|error| Trouble::Again(error.to_string()))?;
-                let Some(kind) = kind else { return Ok(Value::Null) };
-                self.site.listen(&kind, Interest::Name(object.name.clone()));
-                self.site.hands.get(&kind, &object.name).await?
+                let listen = |kind: &HostKind| self.site.listen(kind, Interest::Name(object.name.clone()));
+                self.site.find_made(object, listen).await?.map(|(_, found)| found)
             }
         };
         Ok(match found {

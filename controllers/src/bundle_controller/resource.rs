@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::Shared;
 use super::hands::{Force, Hands, Trouble};
-use super::host_kinds::HostKind;
 use super::observed::{Observed, Seen, controller, is_going};
-use super::outcome::{Deed, Outcome, Retry, VANISHED};
+use super::outcome::{Deed, NOT_SERVED, Outcome, Retry, VANISHED};
 use super::readiness::{Readiness, readiness};
 use super::type_rules::{Binding, TypeRules};
 use super::update_loop::Written;
 use super::watches::{Interest, Interests, News, WatchKey};
+use crate::host_kinds::HostKind;
 use crate::place::Place;
 
 /// How many objects that an object owns are looked at to find the one that stands for it.
@@ -90,6 +90,7 @@ impl Site<'_> {
     /// Makes an object what it should be. Gives back what was written.
     pub(super) async fn make(&self, mut work: Work<'_>) -> (Outcome, Written) {
         let outcome = self.try_make(&mut work).await;
+        self.forget_if_not_served(&outcome, &work.resource.api_version, &work.resource.kind);
         let named = BundleObject {
             api_version: work.resource.api_version.clone(),
             kind: work.resource.kind.clone(),
@@ -105,9 +106,9 @@ impl Site<'_> {
         let PlannedResource { api_version, kind, .. } = work.resource;
         let Some(kind) = self.find_kind(api_version, kind).await? else {
             let message = format!("the host serves no kind {kind} in {api_version}; the object is made when it does");
-            return Ok(Outcome::blocked("KindNotServed", message).retried(Retry::Later));
+            return Ok(Outcome::blocked(NOT_SERVED, message).retried(Retry::Later));
         };
-        if !kind.namespaced {
+        if !kind.is_namespaced {
             return Ok(Outcome::error(
                 "ClusterScoped",
                 format!("{} is a kind of the cluster as a whole", work.resource.kind),
@@ -128,6 +129,13 @@ impl Site<'_> {
         let judged = self.judge(work, seen).await;
         let outcome = judged.unwrap_or_else(|trouble| Outcome::of_trouble(trouble).with(Some(object), None));
         Ok(Outcome { deed, ..outcome })
+    }
+
+    /// What is remembered of a kind is asked for anew, the next time, if it turned out not to be so any more.
+    fn forget_if_not_served<T>(&self, done: &Result<T, Trouble>, api_version: &str, kind: &str) {
+        if let Err(Trouble::NotServed(_)) = done {
+            self.shared.kinds.forget(api_version, kind);
+        }
     }
 
     async fn find_kind(&self, api_version: &str, kind: &str) -> Result<Option<HostKind>, Trouble> {
@@ -233,7 +241,11 @@ impl Site<'_> {
         let mut observed = Observed { object: seen, binding: None, output: None };
         let (judged, retry) = match (judged, exists) {
             (Readiness::Ready, Some(binding)) => match self.find_kind(&binding.api_version, &binding.kind).await? {
-                Some(kind) => (self.look_beside(work, binding, &kind, &mut observed).await?, Retry::OnChange),
+                Some(kind) => {
+                    let looked = self.look_beside(work, binding, &kind, &mut observed).await;
+                    self.forget_if_not_served(&looked, &binding.api_version, &binding.kind);
+                    (looked?, Retry::OnChange)
+                }
                 // Nobody tells of kinds that no resource of the Bundle has.
                 None => {
                     let why =

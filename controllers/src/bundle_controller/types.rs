@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use bailiwick_api::{KindSelector, ReadinessRule, ReadinessRuleSpec};
 
-use super::host_kinds::HostKind;
 use super::type_rules::{TypeError, TypeRules};
+use crate::host_kinds::HostKind;
 
 /// What is said of kinds.
 #[derive(Default)]

@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::FROM_TIME_TO_TIME;
 use super::hands::Hands;
-use super::host_kinds::HostKind;
+use crate::host_kinds::HostKind;
 use crate::place::Place;
 use crate::queue::Queue;
 

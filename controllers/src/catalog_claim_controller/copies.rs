@@ -14,8 +14,9 @@ use serde_json::{Map, Value, json};
 use super::due::{self, Due};
 use super::problem::Problem;
 use super::sources::Item;
+use crate::absence::{look_up, unless_absent};
 use crate::host::ActAs;
-use crate::host_kinds::HostKinds;
+use crate::host_kinds::{HostKinds, Reach};
 use crate::managers::taken_over;
 use crate::place::{Place, in_path};
 
@@ -173,7 +174,7 @@ impl Copies {
         match found {
             Some(found) if found.is_namespaced => Ok(found.resource),
             Some(_) => Err(Problem::new("Refused", format!("{kind} is a kind of the cluster"))),
-            None => Err(Problem::new("KindUnknown", format!("there is no kind {kind} of {api_version}"))),
+            None => Err(Problem::not_served(kind, api_version)),
         }
     }
 
@@ -184,7 +185,7 @@ impl Copies {
         match work.api.create(&params, &object).await {
             Ok(made) => Ok(work.made(&made)),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                let there = work.api.get_opt(&in_path(&work.name)).await.map_err(|error| work.problem(&error))?;
+                let there = look_up(&work.api, &work.name).await.map_err(|error| self.refused(work, &error))?;
                 let own = there.filter(|there| is_own(work.claim, there)).ok_or_else(|| work.taken())?;
                 // It may have been made of something that the entry had before.
                 match due {
@@ -202,7 +203,7 @@ impl Copies {
         let changed = if is_known {
             self.apply(work, uid).await?
         } else {
-            match work.api.get_opt(&in_path(&work.name)).await.map_err(|error| self.refused(work, &error))? {
+            match look_up(&work.api, &work.name).await.map_err(|error| self.refused(work, &error))? {
                 Some(there) if is_own(work.claim, &there) => self.adjust(work, &there).await?,
                 Some(_) => return Err(work.taken()),
                 None => None,
@@ -234,14 +235,15 @@ impl Copies {
         let mut body = Value::Object(work.copy.clone());
         body["metadata"]["uid"] = uid.into();
         let params = PatchParams::apply(&work.manager).force();
-        match work.api.patch(&in_path(&work.name), &params, &Patch::Apply(&body)).await {
-            Ok(made) => Ok(Some(work.made(&made))),
-            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
-                self.has_gone(work.claim, uid);
-                Ok(None)
-            }
-            Err(error) => Err(self.refused(work, &error)),
+        let applied = work.api.patch(&in_path(&work.name), &params, &Patch::Apply(&body)).await;
+        match unless_absent(applied, &work.api, &work.name) {
+            Ok(Some(made)) => return Ok(Some(work.made(&made))),
+            Ok(None) => {}
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            Err(error) => return Err(self.refused(work, &error)),
         }
+        self.has_gone(work.claim, uid);
+        Ok(None)
     }
 
     /// Removes what the entry does not have any more. What a status says that the claim has made is looked at before, because others
@@ -259,42 +261,52 @@ impl Copies {
         let api: Api<DynamicObject> = Api::namespaced_with(self.act_as.client(account), account.namespace(), &resource);
         let preconditions = Preconditions { uid: there.uid(), resource_version: None };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match api.delete(&in_path(left.called().2), &params).await {
+        let name = left.called().2;
+        match unless_absent(api.delete(&in_path(name), &params).await, &api, name) {
             Ok(_) => Ok(()),
-            // It is gone, or another one.
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+            // It is another one.
+            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(()),
             Err(error) => Err(Problem::of(&error, account).with_remedy(account, &resource).of_own()),
         }
     }
 
-    /// What is called so, in whichever version there is its kind. What has no kind any more is gone with it.
+    /// What is called so, in whichever version its kind is served. What has no kind any more is gone with it.
     async fn there(
         &self,
         account: &ServiceAccountRef,
         called: &impl Called,
     ) -> Result<Option<(ApiResource, DynamicObject)>, Problem> {
         let (api_version, kind, name) = called.called();
-        // What is remembered of a kind may not be so any more, and nothing is where there is no kind.
-        for _ in 0..2 {
-            let found = self.kinds.find_in_any_version(api_version, kind).await;
-            let found = found.map_err(|error| Problem::of(&error, account))?.filter(|found| found.is_namespaced);
-            let Some(resource) = found.map(|found| found.resource) else { return Ok(None) };
+        let look = async || {
+            let reach = self.kinds.reach(api_version, kind).await;
+            let resource = match reach.map_err(|error| Problem::of(&error, account))? {
+                Reach::As(found) => found.resource,
+                Reach::Out => return Err(Problem::not_served(kind, api_version)),
+                Reach::Gone => return Ok(None),
+            };
             let client = self.act_as.client(account);
             let api: Api<DynamicObject> = Api::namespaced_with(client, account.namespace(), &resource);
-            match api.get(&in_path(name)).await {
-                Ok(there) => return Ok(Some((resource, there))),
-                Err(error) if is_absent(&error) => self.kinds.forget(api_version, kind),
-                Err(error) => return Err(Problem::of(&error, account).with_remedy(account, &resource)),
+            match look_up(&api, name).await {
+                Ok(there) => Ok(there.map(|there| (resource, there))),
+                Err(error) => Err(Problem::of(&error, account).with_remedy(account, &resource)),
             }
+        };
+        match look().await {
+            Err(problem) if problem.is_kind_unknown() => {
+                // What is remembered of a kind may not be so any more.
+                self.kinds.forget(api_version, kind);
+                look().await
+            }
+            found => found,
         }
-        Ok(None)
     }
 
     fn refused(&self, work: &Work<'_>, error: &kube::Error) -> Problem {
-        if is_absent(error) {
+        let problem = work.problem(error);
+        if problem.is_kind_unknown() {
             self.kinds.forget(&work.resource.api_version, &work.resource.kind);
         }
-        work.problem(error)
+        problem
     }
 
     /// A claim is gone.
@@ -359,11 +371,6 @@ impl Made {
         let CreatedResource { api_version, kind, name, uid } = created.clone();
         Self { api_version, kind, name, uid, seen: None }
     }
-}
-
-/// Whether something is not there, or not even its kind: of that, a server may tell with a page.
-fn is_absent(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 /// Whether a claim made an object: it says so, and nobody else controls it.

@@ -12,10 +12,10 @@ use super::copies::is_among;
 use super::due::{self, Obstacle};
 use super::index::State;
 use super::{FIELD_MANAGER, sources};
+use crate::absence::look_up_metadata;
 use crate::disown::{Tie, disown};
 use crate::host::Clients;
-use crate::host_kinds::HostKinds;
-use crate::place::in_path;
+use crate::host_kinds::{HostKinds, Reach};
 
 /// Why a claim stays for now.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +23,26 @@ pub(super) enum NotLetGo {
     #[error("{}", .0.message)]
     Blocked(Obstacle),
     #[error("{kind} \"{name}\": {source}")]
-    Resource { kind: String, name: String, source: Box<kube::Error> },
+    Resource { kind: String, name: String, source: ReleaseError },
     #[error("the finalizer could not be removed")]
     Finalizer(#[source] Box<kube::Error>),
+}
+
+/// Why one resource could not be let go of.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReleaseError {
+    #[error("it is served in no version now")]
+    OutOfReach,
+    #[error(transparent)]
+    Host(Box<kube::Error>),
+}
+
+// === impl ReleaseError ===
+
+impl From<kube::Error> for ReleaseError {
+    fn from(error: kube::Error) -> Self {
+        Self::Host(Box::new(error))
+    }
 }
 
 // === impl NotLetGo ===
@@ -97,7 +114,7 @@ async fn release_all(clients: &Clients, kinds: &HostKinds, state: &State) -> Res
         released.map_err(|source| {
             // What is remembered of the kind may not be so any more.
             kinds.forget(&resource.api_version, &resource.kind);
-            NotLetGo::Resource { kind: resource.kind.clone(), name: resource.name.clone(), source: Box::new(source) }
+            NotLetGo::Resource { kind: resource.kind.clone(), name: resource.name.clone(), source }
         })?;
     }
     Ok(())
@@ -119,19 +136,23 @@ async fn release(
     account: &ServiceAccountRef,
     claim: &ResourceCatalogClaim,
     created: &CreatedResource,
-) -> kube::Result<()> {
-    let Some(kind) = kinds.find_in_any_version(&created.api_version, &created.kind).await? else { return Ok(()) };
+) -> Result<(), ReleaseError> {
+    let kind = match kinds.reach(&created.api_version, &created.kind).await? {
+        Reach::As(kind) => kind,
+        Reach::Out => return Err(ReleaseError::OutOfReach),
+        Reach::Gone => return Ok(()),
+    };
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), account.namespace(), &kind.resource);
     if created.uid.is_empty() && !may_have_made(&api, &created.name).await? {
         return Ok(());
     }
     let owner = claim.metadata.uid.as_deref().unwrap_or_default();
-    disown(&api, (&created.name, &created.uid), Tie { owner, label: None }, &claim.field_manager()).await
+    Ok(disown(&api, (&created.name, &created.uid), Tie { owner, label: None }, &claim.field_manager()).await?)
 }
 
 /// Whether there is something that an account may have made. What it may not even look at, it has not.
 async fn may_have_made(api: &Api<DynamicObject>, name: &str) -> kube::Result<bool> {
-    match api.get_metadata_opt(&in_path(name)).await {
+    match look_up_metadata(api, name).await {
         Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(false),
         found => Ok(found?.is_some()),
     }

@@ -3,12 +3,15 @@
 use bailiwick_api::{ClaimError, Grant, Grantee, NotActing, ServiceAccountRef};
 use kube::core::ApiResource;
 
+use crate::absence::is_path_absent;
 use crate::shortened::shortened;
 
 /// What a host says in between of whom, and what they lack the right to do.
 const RIGHT_MISSING: &str = "\" cannot ";
 /// How long a message is at most, but for what is to be done. Hosts repeat what they refuse, which can be of any length.
 const MAX_MESSAGE: usize = 1_024;
+/// The reason of what is of a kind that the host does not serve.
+const KIND_UNKNOWN: &str = "KindUnknown";
 /// How long a reason is at most.
 const MAX_REASON: usize = 128;
 
@@ -28,6 +31,16 @@ impl Problem {
         Self { reason: reason.to_owned(), message: shortened(&message.into(), MAX_MESSAGE), is_of_own: false }
     }
 
+    /// That a kind cannot be reached.
+    pub(super) fn not_served(kind: &str, api_version: &str) -> Self {
+        Self::new(KIND_UNKNOWN, format!("there is no kind {kind} of {api_version}"))
+    }
+
+    /// Whether what is to be done is not served where it was thought to be.
+    pub(super) fn is_kind_unknown(&self) -> bool {
+        self.reason == KIND_UNKNOWN
+    }
+
     /// What the host said to this account.
     pub(super) fn of(error: &kube::Error, account: &ServiceAccountRef) -> Self {
         let kube::Error::Api(status) = error else {
@@ -35,6 +48,9 @@ impl Problem {
         };
         if let Some(refused) = NotActing::of(&status.message, account) {
             return Self::new("NotActing", refused.to_string());
+        }
+        if is_path_absent(status) {
+            return Self::new(KIND_UNKNOWN, format!("its kind is not served: {}", status.message));
         }
         let reason = match status.reason.as_str() {
             "" => "Unavailable",

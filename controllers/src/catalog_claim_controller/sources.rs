@@ -21,9 +21,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::known::{Fields, Known, News};
 use super::problem::Problem;
+use crate::absence::look_up;
 use crate::host::ActAs;
 use crate::host_kinds::HostKinds;
-use crate::place::{Place, in_path};
+use crate::place::Place;
 
 /// How many resources are followed at most. Beyond that they are read when claims are looked at again.
 const MAX_FOLLOWED: usize = 2_000;
@@ -169,13 +170,13 @@ impl Sources {
 
     /// Asks the host.
     async fn read_elsewhere(&self, account: &ServiceAccountRef, exposed: &ExposedResource) -> Result<Fields, Problem> {
-        let unknown =
-            || Problem::new("KindUnknown", format!("there is no kind {} of {}", exposed.kind, exposed.api_version));
         let kind = self.kinds.find(&exposed.api_version, &exposed.kind).await;
-        let kind = kind.map_err(|error| Problem::of(&error, account))?.ok_or_else(unknown)?;
+        let kind = kind
+            .map_err(|error| Problem::of(&error, account))?
+            .ok_or_else(|| Problem::not_served(&exposed.kind, &exposed.api_version))?;
         let sources: Api<DynamicObject> =
             Api::namespaced_with(self.act_as.client(account), account.namespace(), &kind.resource);
-        match sources.get_opt(&in_path(&exposed.name)).await {
+        match look_up(&sources, &exposed.name).await {
             Ok(Some(object)) => Ok(Arc::new(fields(&object, exposed))),
             Ok(None) => Err(Problem::new(
                 "SourceGone",
@@ -183,6 +184,10 @@ impl Sources {
             )),
             Err(error) => {
                 let problem = Problem::of(&error, account);
+                if problem.is_kind_unknown() {
+                    // What is remembered of the kind may not be so any more.
+                    self.kinds.forget(&exposed.api_version, &exposed.kind);
+                }
                 let reason = if problem.reason == "Forbidden" { "SourceForbidden".to_owned() } else { problem.reason };
                 Err(Problem { reason, ..problem })
             }

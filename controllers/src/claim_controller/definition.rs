@@ -18,6 +18,7 @@ use super::claim_status::ClaimStatus;
 use super::followers::PATIENCE;
 use super::index::{Definition, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
+use crate::absence::look_up;
 use crate::conditions::{self, Verdict};
 use crate::served_kinds::GroupKind;
 use crate::status::listed;
@@ -272,7 +273,7 @@ impl Shared {
         done_with: &[FormerResource],
     ) -> Result<(), WorkError> {
         let api: Api<ResourceBindingDefinition> = Api::all(self.clients.own.clone());
-        let found = api.get_opt(&definition.object.name_any()).await?;
+        let found = look_up(&api, &definition.object.name_any()).await?;
         // One that is another by now will be looked at for itself.
         let is_it = |found: &ResourceBindingDefinition| {
             found.metadata.uid == definition.object.metadata.uid

@@ -19,6 +19,7 @@ use super::objects::{
     Objects, finalizers, is_going, is_namespace, metadata_patch, text, with_finalizer, without_finalizer,
 };
 use super::{Shared, WorkError};
+use crate::absence::look_up_metadata;
 use crate::served_kinds::GroupKind;
 
 /// What claims use, as they say themselves.
@@ -59,7 +60,7 @@ impl Claim<'_> {
     async fn is_confirmed(&self) -> Result<bool, WorkError> {
         let Some(chosen) = &self.status.definition else { return Ok(false) };
         let definitions: Api<ResourceBindingDefinition> = Api::all(self.shared.clients.own.clone());
-        let found = definitions.get_metadata_opt(&chosen.name).await?.map(|found| found.metadata);
+        let found = look_up_metadata(&definitions, &chosen.name).await?.map(|found| found.metadata);
         let is_it = found.is_some_and(|found| {
             found.uid.as_deref() == Some(&chosen.uid)
                 && found.generation == Some(chosen.generation)

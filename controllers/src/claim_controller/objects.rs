@@ -3,10 +3,11 @@
 use bailiwick_api::claims::KindFacts;
 use bailiwick_machinery::name;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::{FIELD_MANAGER, WorkError};
+use crate::absence::{look_up, unless_absent};
 
 /// How many objects are asked for at once.
 const PAGE: u32 = 500;
@@ -109,23 +110,13 @@ impl Objects {
         }
     }
 
-    /// What there is of a name. A text that is none is not looked for: it would stand in a path.
+    /// What there is of a name. It fails where the kind is not served: that nothing is found then would not mean that nothing is
+    /// there. A text that is no name is not looked for: it would stand in a path.
     pub(super) async fn get(&self, name: &str) -> Result<Option<Value>, WorkError> {
         if !is_name(name) {
             return Ok(None);
         }
-        Ok(self.0.get_opt(name).await?.map(serde_json::to_value).transpose()?)
-    }
-
-    /// The same. Unlike [`Self::get`] it fails where the kind is not served: that nothing is found then would not
-    /// mean that nothing is there.
-    pub(super) async fn find(&self, name: &str) -> Result<Option<Value>, WorkError> {
-        if !is_name(name) {
-            return Ok(None);
-        }
-        let named = ListParams::default().fields(&format!("metadata.name={name}"));
-        let found = self.0.list(&named).await?.items.into_iter().find(|object| object.name_any() == name);
-        Ok(found.map(serde_json::to_value).transpose()?)
+        Ok(look_up(&self.0, name).await?.map(serde_json::to_value).transpose()?)
     }
 
     /// Makes an object; none if there is one of its name.
@@ -155,11 +146,9 @@ impl Objects {
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned);
         let preconditions = Preconditions { uid, resource_version: None };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match self.0.delete(text(object, "/metadata/name"), &params).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(error.into()),
-            Ok(_) => Ok(()),
-        }
+        let name = text(object, "/metadata/name");
+        unless_absent(self.0.delete(name, &params).await, &self.0, name)?;
+        Ok(())
     }
 }
 

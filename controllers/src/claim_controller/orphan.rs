@@ -23,12 +23,12 @@ impl Shared {
             return Ok(());
         }
         // What was not seen may be there all the same.
-        let found = Objects::new(&self.deputy, &claim_facts, &claim.namespace).find(&claim.name).await?;
+        let found = Objects::new(&self.deputy, &claim_facts, &claim.namespace).get(&claim.name).await?;
         if found.is_some_and(|found| text(&found, "/metadata/uid") == claim.uid) {
             return Ok(());
         }
         let resources = Objects::new(&self.deputy, &facts, &key.place.namespace);
-        let Some(found) = resources.find(&key.place.name).await? else { return Ok(()) };
+        let Some(found) = resources.get(&key.place.name).await? else { return Ok(()) };
         let is_held = finalizers(&found).contains(&BOUND_FINALIZER)
             && claim_ref(&found, facts.claim_ref).is_some_and(|named| named.uid == claim.uid);
         if is_held { release_one(found, &facts, &resources).await } else { Ok(()) }

@@ -56,7 +56,7 @@ impl Claim<'_> {
                 }
             };
             let resources = Objects::new(&self.shared.deputy, &facts, &self.key.place.namespace);
-            let Some(found) = resources.find(&named.name).await? else { continue };
+            let Some(found) = resources.get(&named.name).await? else { continue };
             // Whatever the status says: what is not the claim's is left alone.
             if self.is_its(&found, &facts) {
                 release_one(found, &facts, &resources).await?;

@@ -23,6 +23,7 @@ use super::claim_status::{Obstacle, SecretRef};
 use super::objects::{is_name, text};
 use super::provision::{is_refusal, refused};
 use super::{FIELD_MANAGER, WorkError};
+use crate::absence::{look_up, unless_absent};
 use crate::place::Place;
 
 /// What is said of a claim whose resource has no Secret any more where it says that it has one.
@@ -102,7 +103,7 @@ impl Claim<'_> {
         let mut handed = Handed::default();
         for (uid, (namespace, name)) in secrets {
             let api: Api<Secret> = Api::namespaced(self.shared.deputy.clone(), namespace);
-            let found = match api.get_opt(name).await {
+            let found = match look_up(&api, name).await {
                 Err(kube::Error::Api(status)) if is_refusal(&status) => {
                     return Ok(Err(refused(&status, "the Secret of a resource cannot be read")));
                 }
@@ -182,7 +183,7 @@ impl Claim<'_> {
             Err(kube::Error::Api(status)) if is_refusal(&status) => return Ok(refused(&status)),
             Err(error) => return Err(error.into()),
         }
-        let Some(mut found) = self.secrets().get_opt(&name).await? else {
+        let Some(mut found) = look_up(&self.secrets(), &name).await? else {
             return Err(WorkError::Told("the secret has just gone".to_owned()));
         };
         if controller_of(&found.metadata).is_none_or(|owner| owner.uid != self.uid()) {
@@ -231,17 +232,15 @@ impl Claim<'_> {
         if !is_name(name) {
             return Ok(());
         }
-        let Some(found) = self.secrets().get_opt(name).await? else { return Ok(()) };
+        let Some(found) = look_up(&self.secrets(), name).await? else { return Ok(()) };
         if controller_of(&found.metadata).is_none_or(|owner| owner.uid != self.uid()) {
             return Ok(());
         }
         let preconditions = Preconditions { uid: found.uid(), resource_version: None };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match self.secrets().delete(name, &params).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(error.into()),
-            Ok(_) => Ok(()),
-        }
+        let secrets = self.secrets();
+        unless_absent(secrets.delete(name, &params).await, &secrets, name)?;
+        Ok(())
     }
 
     fn as_owner(&self) -> OwnerReference {

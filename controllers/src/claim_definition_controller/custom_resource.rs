@@ -8,6 +8,7 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{FIELD_MANAGER, Shared, WorkError};
+use crate::absence::{is_path_absent, look_up, unless_absent};
 
 /// How many claims are named that keep a definition from going.
 const NAMED: u32 = 10;
@@ -38,7 +39,7 @@ impl Shared {
 
     pub(super) async fn find(&self, definition: &ResourceClaimDefinition) -> Result<Found, WorkError> {
         let name = definition.spec.custom_resource_definition();
-        Ok(match self.custom_resources().get_opt(&name).await? {
+        Ok(match look_up(&self.custom_resources(), &name).await? {
             None => Found::None,
             Some(found) if !is_of(&found, definition) => Found::Others,
             Some(found) if found.metadata.deletion_timestamp.is_some() => Found::Going(Box::new(found)),
@@ -82,32 +83,45 @@ impl Shared {
     pub(super) async fn remove(&self, found: &CustomResourceDefinition) -> Result<(), WorkError> {
         let preconditions = Preconditions { uid: found.uid(), resource_version: found.resource_version() };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match self.custom_resources().delete(&found.name_any(), &params).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(error.into()),
-            Ok(_) => Ok(()),
-        }
+        let (api, name) = (self.custom_resources(), found.name_any());
+        unless_absent(api.delete(&name, &params).await, &api, &name)?;
+        Ok(())
     }
 
     /// Some of the claims that there are, as the provisioner sees them.
-    pub(super) async fn claims_left(&self, definition: &ResourceClaimDefinition) -> kube::Result<Vec<String>> {
+    pub(super) async fn claims_left(
+        &self,
+        definition: &ResourceClaimDefinition,
+        found: &CustomResourceDefinition,
+    ) -> kube::Result<Vec<String>> {
         let spec = &definition.spec;
+        let served: Vec<&str> =
+            found.spec.versions.iter().filter(|version| version.served).map(|version| &*version.name).collect();
+        // Someone else may have changed which.
+        let is_served = served.is_empty() || served.contains(&&*spec.version);
+        let version = if is_served { &spec.version } else { served.first().copied().unwrap_or_default() };
         let kind = ApiResource {
             group: spec.group.clone(),
-            version: spec.version.clone(),
-            api_version: spec.api_version(),
+            version: version.to_owned(),
+            api_version: format!("{}/{version}", spec.group),
             kind: spec.names.kind.clone(),
             plural: spec.names.plural.clone(),
         };
         let client = self.clients.act_as.client(&self.provisioner);
         let claims: Api<DynamicObject> = Api::all_with(client, &kind);
         let list = match claims.list_metadata(&ListParams::default().limit(NAMED)).await {
-            // Nothing is served under this name: there is nothing that could be a claim.
-            Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
+            // Nothing was ever served under this name: there is nothing that could be a claim.
+            Err(kube::Error::Api(status)) if is_path_absent(&status) && !was_served(found) => return Ok(Vec::new()),
             list => list?,
         };
         Ok(list.iter().map(|claim| format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any())).collect())
     }
+}
+
+/// Whether objects of this kind can have been made: what is stored stays, whether it is served now or not.
+fn was_served(found: &CustomResourceDefinition) -> bool {
+    let conditions = found.status.iter().flat_map(|status| &status.conditions).flatten();
+    conditions.into_iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
 }
 
 fn is_of(found: &CustomResourceDefinition, definition: &ResourceClaimDefinition) -> bool {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::graph::{FOREGROUND, Node, ORPHAN, OwnerState, Place, Task, Uid};
+use crate::absence::{is_path_absent, look_up};
 use crate::place::in_path;
 use crate::served_kinds::{GroupKind, Served};
 
@@ -190,7 +191,7 @@ impl<'s> Collector<'s> {
 
     /// The object, if it is the one that is meant.
     async fn read(&self, place: &Place, uid: &str) -> Result<Option<Metadata>, CollectError> {
-        let found = self.api(place)?.get_opt(&in_path(&place.name)).await;
+        let found = look_up(&self.api(place)?, &place.name).await;
         let found = found.map_err(|source| CollectError::Api { place: place.clone(), source: Box::new(source) })?;
         Ok(found.filter(|found| found.uid().as_deref() == Some(uid)))
     }
@@ -234,7 +235,7 @@ impl<'s> Collector<'s> {
 /// An object that is gone needs nothing any more.
 fn settled(place: &Place, result: kube::Result<()>) -> Result<(), CollectError> {
     match result {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() && !is_path_absent(&status) => Ok(()),
         other => other.map_err(|source| CollectError::Api { place: place.clone(), source: Box::new(source) }),
     }
 }

@@ -16,6 +16,7 @@ use super::account::{Account, SERVICE_ACCOUNT};
 use super::index::{BindingState, owner_of};
 use super::parts::{Step, binding_of, role_binding};
 use super::verdict::Verdict;
+use crate::absence::{look_up, look_up_metadata};
 use crate::place::Place;
 
 /// How long the cluster may take to answer. Whoever waits for longer keeps others from losing what they are to lose.
@@ -164,7 +165,7 @@ impl Work<'_> {
     /// word of a former owner.
     async fn check_owner(&self) -> Result<(), Obstacle> {
         let namespace = &self.place.namespace;
-        let found = within(self.namespaces.get_metadata_opt(namespace)).await;
+        let found = within(look_up_metadata(&self.namespaces, namespace)).await;
         let found = found.map_err(|failed| Obstacle::Again(Again(failed.to_string())))?;
         match found.as_ref().and_then(owner_of) == self.owner {
             true => Ok(()),
@@ -216,7 +217,7 @@ impl Work<'_> {
 
     /// Someone else has made a RoleBinding of this name: a controller like this one, or someone who has nothing to do with it.
     async fn double(&self, name: &str) -> Obstacle {
-        match within(self.role_bindings.get_opt(name)).await {
+        match within(look_up(&self.role_bindings, name)).await {
             Ok(Some(found)) if binding_of(&found).is_none() => Obstacle::Told(Verdict::ineffective(
                 "NameTaken",
                 format!(

@@ -80,7 +80,7 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
                 rule(&["update"], &["bundle.bailiwick.dev"], &["bundles/status"]),
                 rule(&["get", "list", "watch"], &[""], &["serviceaccounts"]),
                 rule(&["get"], &[""], &["namespaces"]),
-                rule(&["list", "watch"], &["apiextensions.k8s.io"], &["customresourcedefinitions"]),
+                rule(&["get", "list", "watch"], &["apiextensions.k8s.io"], &["customresourcedefinitions"]),
                 events(),
             ],
         ),
@@ -107,6 +107,7 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             "catalog-claim-controller",
             vec![
                 rule(&["list", "watch"], &[""], &["namespaces", "serviceaccounts"]),
+                rule(&["get", "list"], &["apiextensions.k8s.io"], &["customresourcedefinitions"]),
                 rule(&["create"], &["authorization.k8s.io"], &["subjectaccessreviews"]),
                 rule(
                     &["list", "watch"],

@@ -2,7 +2,7 @@ use bailiwick_api::BundleSpec;
 use bailiwick_api::bundle::Plan;
 
 use super::*;
-use crate::bundle_controller::host_kinds::HostKind;
+use crate::host_kinds::HostKind;
 
 /// What becomes of a resource that uses a Secret of this type, which the other one is, or has put out.
 fn refused(kind: &str, reference: &str) -> Option<&'static str> {
