@@ -1,5 +1,5 @@
-//! Keeps an object in each namespace: it is made where it is missing, and repaired where it is not as it is to be. A namespace
-//! that is to end gets none.
+//! Keeps an object in each namespace: it is made where it is missing, and repaired where it is not as it is to be, or made anew
+//! where it cannot be changed. A namespace that is to end gets none.
 
 use std::fmt::Debug;
 use std::pin::pin;
@@ -10,12 +10,14 @@ use futures::StreamExt;
 use futures::stream::select;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{DeleteParams, ObjectMeta, Preconditions};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::sleep;
 
+use crate::absence::look_up;
 use crate::queue::Queue;
 
 const WORKERS: usize = 5;
@@ -37,8 +39,17 @@ pub(crate) trait Wanted: Send + Sync + 'static {
     /// A new one.
     fn make(&self) -> Self::Object;
 
-    /// What the one there is has to become, if it is not as it is to be.
-    fn repaired(&self, found: &Self::Object) -> Option<Self::Object>;
+    /// What has to be done about the one there is, if it is not as it is to be.
+    fn repair(&self, found: &Self::Object) -> Option<Repair<Self::Object>>;
+}
+
+/// What makes an object as it is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Repair<O> {
+    /// It becomes this.
+    Change(Box<O>),
+    /// Nothing can make it so: it goes, and another one is made.
+    MakeAnew,
 }
 
 /// Who looks, who writes, and what.
@@ -107,27 +118,46 @@ impl<W: Wanted> Keeper<W> {
     async fn ensure(&self, namespace: &str) -> kube::Result<Done> {
         let namespaces: Api<Namespace> = Api::all(self.reader.clone());
         let stays = |namespace: &Namespace| namespace.metadata.deletion_timestamp.is_none();
-        if !namespaces.get_opt(namespace).await?.as_ref().is_some_and(stays) {
+        if !look_up(&namespaces, namespace).await?.as_ref().is_some_and(stays) {
             return Ok(Done::Nothing);
         }
-        let found = Api::<W::Object>::namespaced(self.reader.clone(), namespace).get_opt(&self.name).await?;
+        let known: Api<W::Object> = Api::namespaced(self.reader.clone(), namespace);
+        let found = look_up(&known, &self.name).await?;
         let objects: Api<W::Object> = Api::namespaced(self.writer.clone(), namespace);
-        let Some(found) = found else {
-            return match objects.create(&crate::post(), &self.wanted.make()).await {
-                // Someone was faster, or the namespace ends.
-                Err(kube::Error::Api(status)) if status.is_already_exists() || status.is_not_found() => {
-                    Ok(Done::Nothing)
+        let Some(found) = found else { return self.make(&objects).await };
+        match self.wanted.repair(&found) {
+            None => Ok(Done::Nothing),
+            Some(Repair::Change(repaired)) => {
+                settled(objects.replace(&self.name, &crate::post(), &repaired).await, Done::Repaired)
+            }
+            // Someone holds it. That it is gone comes as news.
+            Some(Repair::MakeAnew) if found.meta().deletion_timestamp.is_some() => Ok(Done::Nothing),
+            Some(Repair::MakeAnew) => {
+                let ObjectMeta { uid, resource_version, .. } = found.meta().clone();
+                let params = DeleteParams::default().preconditions(Preconditions { uid, resource_version });
+                match settled(objects.delete(&self.name, &params).await, Done::Repaired)? {
+                    Done::Repaired => self.make(&objects).await.map(|_| Done::Repaired),
+                    done => Ok(done),
                 }
-                Err(kube::Error::Api(status)) if is_ending(&status) => Ok(Done::Nothing),
-                other => other.map(|_| Done::Made),
-            };
-        };
-        let Some(repaired) = self.wanted.repaired(&found) else { return Ok(Done::Nothing) };
-        match objects.replace(&self.name, &crate::post(), &repaired).await {
-            // It comes again as news.
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(Done::Nothing),
-            other => other.map(|_| Done::Repaired),
+            }
         }
+    }
+
+    async fn make(&self, objects: &Api<W::Object>) -> kube::Result<Done> {
+        match objects.create(&crate::post(), &self.wanted.make()).await {
+            // Someone was faster, or the namespace ends.
+            Err(kube::Error::Api(status)) if status.is_already_exists() || status.is_not_found() => Ok(Done::Nothing),
+            Err(kube::Error::Api(status)) if is_ending(&status) => Ok(Done::Nothing),
+            other => other.map(|_| Done::Made),
+        }
+    }
+}
+
+/// What came of a write about the object that was looked at. If that was another one, or is gone, it comes again as news.
+fn settled<T>(written: kube::Result<T>, done: Done) -> kube::Result<Done> {
+    match written {
+        Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(Done::Nothing),
+        other => other.map(|_| done),
     }
 }
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::ObjectMeta;
 
-use crate::in_each_namespace::{Wanted, keep};
+use crate::in_each_namespace::{Repair, Wanted, keep};
 
 const NAME: &str = "kube-root-ca.crt";
 const KEY: &str = "ca.crt";
@@ -15,7 +15,8 @@ const DESCRIPTION: (&str, &str) = (
     "The certificate authorities by which clients inside the cluster trust this API server.",
 );
 
-/// Publishes certificates in each namespace, in the ConfigMap `kube-root-ca.crt`, and repairs what others make of it.
+/// Publishes certificates in each namespace, in the ConfigMap `kube-root-ca.crt`, and repairs what others make of it. One that was made immutable with something
+/// else in it is removed, and made anew.
 pub struct RootCertificatePublisher {
     reader: Client,
     writer: Client,
@@ -62,15 +63,23 @@ impl Wanted for Published {
         ConfigMap { metadata, data: Some(self.data()), ..ConfigMap::default() }
     }
 
-    fn repaired(&self, found: &ConfigMap) -> Option<ConfigMap> {
+    fn repair(&self, found: &ConfigMap) -> Option<Repair<ConfigMap>> {
         let (name, text) = DESCRIPTION;
         let described = found.metadata.annotations.as_ref().and_then(|annotations| annotations.get(name));
         let has_more = found.binary_data.as_ref().is_some_and(|data| !data.is_empty());
-        if found.data == Some(self.data()) && !has_more && described.is_some_and(|found| found == text) {
+        let is_right = found.data == Some(self.data()) && !has_more;
+        if is_right && described.is_some_and(|found| found == text) {
             return None;
         }
-        let mut repaired = ConfigMap { data: Some(self.data()), binary_data: None, ..found.clone() };
+        // Of what is immutable only the metadata can be changed.
+        if !is_right && found.immutable == Some(true) {
+            return Some(Repair::MakeAnew);
+        }
+        let mut repaired = found.clone();
+        if !is_right {
+            (repaired.data, repaired.binary_data) = (Some(self.data()), None);
+        }
         repaired.metadata.annotations.get_or_insert_default().insert(name.to_owned(), text.to_owned());
-        Some(repaired)
+        Some(Repair::Change(Box::new(repaired)))
     }
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Client;
 use kube::api::ObjectMeta;
 
-use crate::in_each_namespace::{Wanted, keep};
+use crate::in_each_namespace::{Repair, Wanted, keep};
 
 /// Makes the service account `default` in each namespace, again and again.
 pub struct ServiceAccountController {
@@ -39,7 +39,7 @@ impl Wanted for DefaultServiceAccount {
     }
 
     /// It belongs to whoever uses the namespace.
-    fn repaired(&self, _: &ServiceAccount) -> Option<ServiceAccount> {
+    fn repair(&self, _: &ServiceAccount) -> Option<Repair<ServiceAccount>> {
         None
     }
 }

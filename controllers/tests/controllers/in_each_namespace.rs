@@ -72,6 +72,36 @@ async fn each_namespace_has_the_certificates_as_they_are() {
     comes(&site.certificates("new"), NAME, |found| is_right(found) && found.uid() != first.uid()).await;
 }
 
+/// What someone has made immutable is not as they want it for ever, whether it was there before or is changed later.
+#[tokio::test]
+async fn certificates_that_nobody_can_change_are_made_anew() {
+    let mut site = Site::open().await;
+    site.namespace("old").await;
+    let foreign = json!({"metadata": {"name": NAME}, "data": {"ca.crt": "mine"}, "immutable": true});
+    site.make(&site.certificates("old"), foreign.clone()).await;
+    let client = || site.client.clone();
+    let certificates = RootCertificatePublisher::new(client(), client(), AUTHORITIES.to_owned()).run();
+    site.run(certificates);
+    let made = comes(&site.certificates("old"), NAME, is_right).await;
+    assert_eq!(made.immutable, None);
+    // As it is to be, and immutable: that hurts nobody. Its metadata is repaired, and it stays the same.
+    let description = json!({"metadata": {"annotations": {"kubernetes.io/description": null}}, "immutable": true});
+    site.certificates("old").patch(NAME, &PatchParams::default(), &Patch::Merge(description)).await.unwrap();
+    let is_described = |found: &ConfigMap| found.annotations().contains_key("kubernetes.io/description");
+    let same = comes(&site.certificates("old"), NAME, is_described).await;
+    assert_eq!((same.uid(), same.immutable), (made.uid(), Some(true)));
+    // Somebody makes another one in its place, and holds it: the right one comes when they let go.
+    site.certificates("old").delete(NAME, &DeleteParams::default()).await.unwrap();
+    comes(&site.certificates("old"), NAME, |found| is_right(found) && found.uid() != made.uid()).await;
+    let wrong = json!({
+        "metadata": {"finalizers": ["x.dev/hold"]}, "data": {"ca.crt": "mine"}, "immutable": true,
+    });
+    site.certificates("old").patch(NAME, &PatchParams::default(), &Patch::Merge(wrong)).await.unwrap();
+    comes(&site.certificates("old"), NAME, |found| found.metadata.deletion_timestamp.is_some()).await;
+    release(&site.certificates("old"), NAME).await;
+    comes(&site.certificates("old"), NAME, is_right).await;
+}
+
 #[tokio::test]
 async fn a_namespace_that_ends_gets_nothing_any_more() {
     let site = Site::furnishing().await;

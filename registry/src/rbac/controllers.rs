@@ -64,7 +64,10 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             ],
         ),
         ("service-account-controller", vec![rule(&["create"], &[""], &["serviceaccounts"]), events()]),
-        ("root-ca-cert-publisher", vec![rule(&["create", "update"], &[""], &["configmaps"]), events()]),
+        (
+            "root-ca-cert-publisher",
+            vec![rule(&["create", "update"], &[""], &["configmaps"]), events(), remakes_root_certificates()],
+        ),
         (
             "admission-controller",
             vec![
@@ -168,6 +171,14 @@ fn controllers() -> Vec<(&'static str, Vec<PolicyRule>)> {
             ],
         ),
     ]
+}
+
+/// One that was made immutable with something else in it has to go before the right one can be made.
+fn remakes_root_certificates() -> PolicyRule {
+    PolicyRule {
+        resource_names: Some(vec!["kube-root-ca.crt".to_owned()]),
+        ..rule(&["delete"], &[""], &["configmaps"])
+    }
 }
 
 fn reader_rules() -> Vec<PolicyRule> {
