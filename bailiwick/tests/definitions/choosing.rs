@@ -75,6 +75,14 @@ async fn defaults_come_late(estate: Estate) {
     estate.claim("misnames", json!({ "classRef": { "name": "gilded" } })).await;
     let message = estate.claim_says("misnames", "ClassSelected", "False", "NoMatch").await;
     assert!(message.contains("asks for the class \"gilded\""), "{message}");
+    for (name, field, kind) in [("wrong-class", "classRef", "ServerClass"), ("wrong-resource", "resourceRef", "Server")]
+    {
+        estate.claim(name, json!({ field: { "kind": "Gild", "name": "plain" } })).await;
+        let message = estate.claim_says(name, "ClassSelected", "False", "NoMatch").await;
+        for words in [format!("spec.{field} asks for"), format!("of the kind \"Gild\""), format!("can be {kind}, or")] {
+            assert!(message.contains(&words), "{words}: {message}");
+        }
+    }
     estate.claim("misses", json!({ "classSelector": { "matchLabels": { "speed": "slow" } } })).await;
     let message = estate.claim_says("misses", "ClassSelected", "False", "NoMatch").await;
     assert!(message.contains("with the labels of spec.classSelector"), "{message}");

@@ -153,12 +153,11 @@ impl Claim<'_> {
             self.hold(without_finalizer).await?;
             return Ok(Some(obstacle));
         }
-        let Scheduled { decision, candidates, definitions, left_out } =
-            self.shared.index().schedule(self.key, &self.object, &self.namespace_labels);
-        let misses = nearest_misses(&candidates);
-        self.status.set_candidates(candidates);
-        let Some(decision) = decision else {
-            let obstacle = self.nothing_fits(definitions, &misses, &left_out);
+        let mut scheduled = self.shared.index().schedule(self.key, &self.object, &self.namespace_labels);
+        let misses = nearest_misses(&scheduled.candidates);
+        self.status.set_candidates(std::mem::take(&mut scheduled.candidates));
+        let Some(decision) = scheduled.decision.take() else {
+            let obstacle = self.nothing_fits(&scheduled, &misses);
             // There is nothing to look after.
             self.hold(without_finalizer).await?;
             return Ok(Some(obstacle));
@@ -181,13 +180,9 @@ impl Claim<'_> {
         Some(Obstacle::new("Bound", "InvalidName", message))
     }
 
-    fn nothing_fits(
-        &self,
-        definitions: usize,
-        misses: &str,
-        left_out: &BTreeMap<String, BTreeSet<GroupKind>>,
-    ) -> Obstacle {
-        let left_out = left_out.iter().map(|(name, kinds)| {
+    fn nothing_fits(&self, scheduled: &Scheduled, misses: &str) -> Obstacle {
+        let definitions = scheduled.definitions;
+        let left_out = scheduled.left_out.iter().map(|(name, kinds)| {
             let kinds = some_of(kinds.iter().map(|kind| format!("{} of {}", kind.kind, kind.group)));
             format!("the ResourceBindingDefinition \"{name}\" waits until objects can be listed of {kinds}, and tells why they cannot")
         });
@@ -199,7 +194,7 @@ impl Claim<'_> {
             let message = "there is no ResourceBindingDefinition for it that is ready".to_owned();
             return Obstacle::new("ClassSelected", "NoDefinition", message);
         }
-        let mut message = self.no_class();
+        let mut message = self.no_kind(scheduled).unwrap_or_else(|| self.no_class());
         if !misses.is_empty() {
             message = format!("{message}; nearest are {misses}");
         }
@@ -207,6 +202,24 @@ impl Claim<'_> {
             message = format!("{message}; {left_out}");
         }
         Obstacle::new("ClassSelected", "NoMatch", message)
+    }
+
+    /// That the claim asks for something of a kind that no definition names, and of which kinds there may be something.
+    fn no_kind(&self, scheduled: &Scheduled) -> Option<String> {
+        let asked =
+            [("resourceRef", "resource", &scheduled.resource_kinds), ("classRef", "class", &scheduled.class_kinds)];
+        asked.into_iter().find_map(|(field, what, kinds)| {
+            let kind = text(&self.object, &format!("/spec/{field}/kind"));
+            if kind.is_empty() || kinds.is_empty() || kinds.contains(kind) {
+                return None;
+            }
+            Some(format!(
+                "spec.{field} asks for a {what} of the kind \"{}\", and none of that kind can satisfy the claim: correct the kind, \
+                 which can be {}, or leave it out",
+                Shown::text(kind),
+                some_of(kinds.iter())
+            ))
+        })
     }
 
     /// That no class satisfies what the claim asks for, and what its author can do. Whether there is a class that is not for

@@ -23,6 +23,9 @@ pub(super) struct Scheduled {
     pub(super) candidates: Vec<Candidate>,
     /// How many definitions there are for claims of this kind, ready to be used.
     pub(super) definitions: usize,
+    /// The kinds of the classes and resources that these and those name that are left out, if they are for the claim's namespace.
+    pub(super) class_kinds: BTreeSet<String>,
+    pub(super) resource_kinds: BTreeSet<String>,
     /// Those that are left out, by name: objects of these kinds that they name cannot be listed.
     pub(super) left_out: BTreeMap<String, BTreeSet<GroupKind>>,
 }
@@ -74,14 +77,27 @@ impl Index {
             let (definition, entries) = ready.get(choice.offer)?;
             Some(Decision { definition: (*definition).clone(), entries: (*entries).clone(), choice })
         });
+        // What is for others is not told of, nor is anything to who needs no advice.
+        let is_offered = |definition: &Definition| {
+            let selector = definition.object.spec.claimable_from.as_ref();
+            allows(selector.and_then(|selector| serde_json::to_value(selector).ok()).as_ref(), namespace_labels)
+        };
         let mut left_out = self.left_out_for(&key.kind);
-        // What is for others is not told of.
-        left_out.retain(|name, _| {
-            let selector = self.definitions.get(name).and_then(|found| found.object.spec.claimable_from.as_ref());
-            let selector = selector.and_then(|selector| serde_json::to_value(selector).ok());
-            allows(selector.as_ref(), namespace_labels)
-        });
-        Scheduled { decision, candidates, definitions: ready.len(), left_out }
+        left_out.retain(|name, _| self.definitions.get(name).is_some_and(|definition| is_offered(definition)));
+        let offered = self
+            .definitions
+            .iter()
+            .filter(|(_, definition)| decision.is_none() && !definition.is_going() && is_offered(definition));
+        let offered = offered.filter_map(|(name, _)| self.standings.get(name).filter(|found| found.is_for(&key.kind)));
+        let named: Vec<&EntryFacts> = offered.flat_map(|standing| standing.entries.iter().flatten()).collect();
+        Scheduled {
+            decision,
+            candidates,
+            definitions: ready.len(),
+            class_kinds: named.iter().map(|entry| entry.class.kind.clone()).collect(),
+            resource_kinds: named.iter().map(|entry| entry.resource.kind.clone()).collect(),
+            left_out,
+        }
     }
 
     /// Classes that claims of a namespace can use: those of the cluster, and those of the same namespace. Nobody can offer a
