@@ -37,7 +37,7 @@ pub use refusal::Denial;
 pub use source::{Labels, Project, ProjectQuotas};
 
 pub(crate) use guard::AllocationRules;
-pub(crate) use ledger::{Rows, Spec};
+pub(crate) use ledger::{Rows, Spec, Total};
 pub(crate) use status::project_usage;
 
 use self::desk::{Desk, Done, Inbox, MAX_WAITING, Request, Task};

@@ -76,6 +76,6 @@ pub use served_kinds::ServedKinds;
 pub use strategy::{SchemaOnly, Strategy};
 pub use subresource::{Page, Subresource, SubresourceAnswer, SubresourceBody, SubresourceCall, SubresourceVerb};
 pub use update::{Change, Part, Update};
-pub use virtual_kind::{FromStored, Made, MadeList, MadeWatch, Virtual, VirtualCall, VirtualVerb};
+pub use virtual_kind::{FromStored, Made, MadeList, MadeWatch, Touched, Virtual, VirtualCall, VirtualVerb};
 pub use watch::{ObjectWatch, WatchBatch, WatchEvent, WatchFrom};
 pub use write::{Tracking, WriteOptions, Written};

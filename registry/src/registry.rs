@@ -21,6 +21,7 @@ use crate::organizations::Projects;
 use crate::served_kind::ServedKind;
 use crate::served_kinds::ServedKinds;
 use crate::turns::Turns;
+use crate::virtual_kind::Followers;
 
 /// How long a writer waits for those who follow what it writes.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -40,6 +41,8 @@ pub struct Registry {
     end: CancellationToken,
     /// Who writes next what many write at once.
     turns: Turns,
+    /// Who follows what objects are made of that are not stored.
+    made_followers: Followers,
     cache: Cache,
 }
 
@@ -65,6 +68,7 @@ impl Registry {
             followers: Mutex::default(),
             end: CancellationToken::new(),
             turns: Turns::default(),
+            made_followers: Followers::default(),
             cache,
         })
     }
@@ -109,6 +113,10 @@ impl Registry {
 
     pub(crate) fn projects(&self) -> Option<&dyn Projects> {
         self.projects.as_deref()
+    }
+
+    pub(crate) fn made_followers(&self) -> &Followers {
+        &self.made_followers
     }
 
     /// All kinds there are now.

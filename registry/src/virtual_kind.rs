@@ -1,5 +1,7 @@
 //! Kinds whose objects are made when they are asked for, and never stored: reviews, and views of what others store.
 
+mod follower;
+mod seats;
 mod watch;
 
 use std::sync::Arc;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bailiwick_machinery::{GroupVersionKind, Object, Scope};
 use bailiwick_storage::cache::Snapshot;
-use bailiwick_storage::{At, Prefix};
+use bailiwick_storage::{At, Key, Prefix};
 
 use crate::accept::Accepted;
 use crate::context::Ctx;
@@ -18,6 +20,8 @@ use crate::served_kind::ServedKind;
 use crate::update::Part;
 use crate::write::WriteOptions;
 
+pub(crate) use follower::Followers;
+pub use seats::Touched;
 pub use watch::MadeWatch;
 
 /// What can be done with a kind whose objects are made when they are asked for.
@@ -74,6 +78,12 @@ pub trait FromStored: Send + Sync {
     /// The objects in a state, of the namespace if one is named, in the order of namespaces and names. Each says in which
     /// revision it became what it is.
     fn objects(&self, state: &Snapshot, namespace: &str) -> Result<Vec<Object>>;
+
+    /// One of them, if it is there.
+    fn object(&self, state: &Snapshot, namespace: &str, name: &str) -> Result<Option<Object>>;
+
+    /// Which of them may be others when a key of what they are made of has changed.
+    fn touched<'k>(&self, key: &'k Key) -> Touched<'k>;
 }
 
 /// Objects that were made together.
@@ -150,8 +160,7 @@ impl VirtualCall<'_> {
     pub async fn get(self, maker: &dyn Virtual, name: &str) -> Result<Object> {
         let Some(made) = maker.follows_stored() else { return Ok(self.completed(maker.get(self, name).await?)) };
         let state = self.registry.made_state(self.kind, At::Latest).await?;
-        let mut found = made.objects(&state, self.namespace)?.into_iter();
-        let found = found.find(|object| object.metadata().name() == name);
+        let found = made.object(&state, self.namespace, name)?;
         found.map(|object| self.completed(object)).ok_or_else(|| not_found(self.kind, name))
     }
 
@@ -180,6 +189,12 @@ impl VirtualCall<'_> {
     fn not_supported(&self, action: &'static str) -> Error {
         Error::NotSupported { resource: self.kind.resource(), action }
     }
+}
+
+/// Who makes the objects of a kind of what is stored.
+fn maker_of(kind: &ServedKind) -> Result<&dyn FromStored> {
+    let maker = kind.kind().maker().and_then(|maker| maker.follows_stored());
+    maker.ok_or_else(|| Error::NotSupported { resource: kind.resource(), action: "watch" })
 }
 
 /// Drops what only the server says of objects. Whatever else is in the metadata is for the kind to judge.

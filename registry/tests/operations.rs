@@ -11,6 +11,7 @@ mod operations {
     mod delete;
     mod hostile_rules;
     mod list;
+    mod made;
     mod namespaces;
     mod quotas;
     mod remote_namespaces;

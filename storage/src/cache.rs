@@ -81,6 +81,10 @@ pub struct Cache {
     tasks: [JoinHandle<()>; 2],
 }
 
+/// The states of a cache, for those who do not hold it.
+#[derive(Clone)]
+pub struct States(Arc<Inner>);
+
 /// Objects of a list.
 #[derive(Clone, Debug)]
 pub struct ObjectPage {
@@ -150,18 +154,12 @@ impl Cache {
     /// The state of all objects. [`At::Exact`] works as far as the ring reaches back; beyond that it is
     /// [`Error::Expired`], and [`Cache::list_objects`] asks the store.
     pub async fn snapshot(&self, at: At) -> Result<Arc<Snapshot>> {
-        let inner = &self.inner;
-        match at {
-            At::Any => Ok(inner.core.snapshot()),
-            At::Latest => inner.reach_latest().await,
-            At::NotOlderThan(revision) => inner.reach(revision).await,
-            At::Exact(revision) => {
-                inner.reach(revision).await?;
-                let oldest = || inner.core.ring().floor();
-                let past = inner.past.at(&inner.core, revision);
-                past.ok_or_else(|| Error::Expired { requested: revision, oldest: oldest() })
-            }
-        }
+        self.inner.snapshot(at).await
+    }
+
+    /// The states of this cache.
+    pub fn states(&self) -> States {
+        States(self.inner.clone())
     }
 
     /// One object, and the revision for which the answer is true.
@@ -208,6 +206,15 @@ impl Cache {
     /// Compares the cache with the store now, and says how they differ.
     pub async fn audit(&self) -> Result<Option<String>> {
         audit::compare(&self.inner).await
+    }
+}
+
+// === impl States ===
+
+impl States {
+    /// As [`Cache::snapshot`].
+    pub async fn snapshot(&self, at: At) -> Result<Arc<Snapshot>> {
+        self.0.snapshot(at).await
     }
 }
 
@@ -276,6 +283,20 @@ impl Drop for Cache {
 // === impl Inner ===
 
 impl Inner {
+    async fn snapshot(&self, at: At) -> Result<Arc<Snapshot>> {
+        match at {
+            At::Any => Ok(self.core.snapshot()),
+            At::Latest => self.reach_latest().await,
+            At::NotOlderThan(revision) => self.reach(revision).await,
+            At::Exact(revision) => {
+                self.reach(revision).await?;
+                let oldest = || self.core.ring().floor();
+                let past = self.past.at(&self.core, revision);
+                past.ok_or_else(|| Error::Expired { requested: revision, oldest: oldest() })
+            }
+        }
+    }
+
     /// The state once it shows every write that was acknowledged before this was called.
     async fn reach_latest(&self) -> Result<Arc<Snapshot>> {
         if self.faults.is_set(Fault::StaleRead) {

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::virtual_kind::Touched;
 
 /// Where the rows are.
 #[derive(Clone, Debug)]
@@ -115,6 +116,21 @@ impl Rows {
         self.0.all().relative(key)?.strip_prefix("totals/")
     }
 
+    /// What projects are told of that may be something else when a row has changed.
+    pub(crate) fn touched<'k>(&self, key: &'k Key) -> Touched<'k> {
+        if let Some((name, namespace)) = self.place(key) {
+            return Touched::One { namespace, name };
+        }
+        // Without an account nobody is told anything, so nothing comes by these.
+        let spec = || self.0.all().relative(key)?.strip_prefix("specs/");
+        self.totalled(key).or_else(spec).map_or(Touched::Nothing, Touched::Named)
+    }
+
+    /// The names of all allocations in a state, in order.
+    pub(crate) fn names(&self, state: &Snapshot) -> Result<Vec<String>> {
+        Ok(state.range(&self.specs()?, None).map(|row| row.key().name().to_owned()).collect())
+    }
+
     /// The specs in a state, in the order of their allocations' names.
     pub(crate) fn read_specs(&self, state: &Snapshot) -> Result<Vec<Spec>> {
         state.range(&self.specs()?, None).map(|row| Spec::read(row)).collect()
@@ -152,6 +168,11 @@ impl Spec {
     pub(super) fn current_total(&self, found: Option<Total>) -> Total {
         let fresh = || Total { epoch: self.epoch.clone(), ..Total::default() };
         found.filter(|total| total.epoch == self.epoch).unwrap_or_else(fresh)
+    }
+
+    /// What a project has, by its row.
+    pub(crate) fn account(&self, row: &Object) -> Result<Option<Account>> {
+        Ok(self.current_account(Some(parse(row)?)))
     }
 
     pub(super) fn current_account(&self, found: Option<AccountRow>) -> Option<Account> {

@@ -5,17 +5,17 @@ use async_trait::async_trait;
 use bailiwick_api::LocalResourceQuotaAllocation;
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{NameRule, Object, Scope};
-use bailiwick_storage::cache::Snapshot;
-use bailiwick_storage::{Key, Prefix};
+use bailiwick_storage::cache::{Object as Stored, Snapshot};
+use bailiwick_storage::{Key, Prefix, Revision};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
 use super::resource_quota_allocation::amounts;
-use crate::allocations::{Rows, Spec};
+use crate::allocations::{Rows, Spec, Total};
 use crate::error::Result;
 use crate::kind::{Kind, KindError};
 use crate::typed::object_of;
-use crate::virtual_kind::{FromStored, Virtual, VirtualVerb};
+use crate::virtual_kind::{FromStored, Touched, Virtual, VirtualVerb};
 
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<LocalResourceQuotaAllocation>(Scope::Namespaced, NameRule::DnsSubdomain)?;
@@ -45,48 +45,81 @@ impl FromStored for Projection {
     fn objects(&self, state: &Snapshot, namespace: &str) -> Result<Vec<Object>> {
         let rows = Rows::new()?;
         let mut found = Vec::new();
-        for spec in rows.read_specs(state)? {
-            match namespace {
-                "" => {
-                    let accounts = rows.accounts(&spec.allocation.name)?;
+        match namespace {
+            "" => {
+                for spec in rows.read_specs(state)? {
+                    let (accounts, total) = (rows.accounts(&spec.allocation.name)?, Told::of(&rows, state, spec)?);
                     for row in state.range(&accounts, None) {
-                        found.extend(local(&rows, state, &spec, row.key().name())?);
+                        found.extend(total.local(row)?);
                     }
                 }
-                namespace => found.extend(local(&rows, state, &spec, namespace)?),
+            }
+            namespace => {
+                // Most allocations have nothing to do with one project, and are not read for it.
+                for allocation in rows.names(state)? {
+                    found.extend(self.object(state, namespace, &allocation)?);
+                }
             }
         }
         found.sort_by(|a, b| place(a).cmp(&place(b)));
         Ok(found)
     }
+
+    fn object(&self, state: &Snapshot, namespace: &str, name: &str) -> Result<Option<Object>> {
+        let rows = Rows::new()?;
+        // What a client asks for may be a name that no row can have.
+        let Ok(key) = rows.account(name, namespace) else { return Ok(None) };
+        let Some(row) = state.get(&key) else { return Ok(None) };
+        let Some(spec) = rows.read_spec(state, name)? else { return Ok(None) };
+        Told::of(&rows, state, spec)?.local(row)
+    }
+
+    fn touched<'k>(&self, key: &'k Key) -> Touched<'k> {
+        Rows::new().map_or(Touched::Nothing, |rows| rows.touched(key))
+    }
 }
 
-/// What a project is told of an allocation, if it is one of its projects.
-fn local(rows: &Rows, state: &Snapshot, spec: &Spec, namespace: &str) -> Result<Option<Object>> {
-    let Some(account) = rows.read_account(state, spec, namespace)? else { return Ok(None) };
-    let total = rows.read_total(state, spec)?;
-    let allocation = &spec.allocation;
-    let revision = |key: &Key| state.get(key).map_or(0, |row| row.revision().get());
-    let revision = revision(&rows.total(&allocation.name)?)
-        .max(revision(&rows.account(&allocation.name, namespace)?))
-        .max(revision(&rows.spec(&allocation.name)?));
-    let metadata = ObjectMeta {
-        name: Some(allocation.name.clone()),
-        namespace: Some(namespace.to_owned()),
-        resource_version: Some(revision.to_string()),
-        ..ObjectMeta::default()
-    };
-    let told = LocalResourceQuotaAllocation {
-        metadata,
-        allocation_name: allocation.name.clone(),
-        scopes: allocation.scopes.texts().map(str::to_owned).collect(),
-        hard: allocation.shown(&allocation.hard),
-        used: allocation.shown(&total.charge),
-        used_here: allocation.shown(&account.charge),
-        remaining: allocation.shown(&allocation.remaining(&total.charge, &account.charge)),
-        ..LocalResourceQuotaAllocation::default()
-    };
-    object_of(&told).map(Some)
+/// What all projects of an allocation are told of it.
+struct Told {
+    spec: Spec,
+    total: Total,
+    /// When that was written.
+    revision: Revision,
+}
+
+// === impl Told ===
+
+impl Told {
+    fn of(rows: &Rows, state: &Snapshot, spec: Spec) -> Result<Self> {
+        let total = rows.read_total(state, &spec)?;
+        let revision = |key: &Key| state.get(key).map_or(Revision::ZERO, |row| row.revision());
+        let name = &spec.allocation.name;
+        let revision = revision(&rows.total(name)?).max(revision(&rows.spec(name)?));
+        Ok(Self { spec, total, revision })
+    }
+
+    /// What a project is told, by the row in which it stands what it has; nothing if it is none of its projects any more.
+    fn local(&self, row: &Stored) -> Result<Option<Object>> {
+        let Some(account) = self.spec.account(row)? else { return Ok(None) };
+        let (allocation, total) = (&self.spec.allocation, &self.total);
+        let metadata = ObjectMeta {
+            name: Some(allocation.name.clone()),
+            namespace: Some(row.key().name().to_owned()),
+            resource_version: Some(self.revision.max(row.revision()).to_string()),
+            ..ObjectMeta::default()
+        };
+        let told = LocalResourceQuotaAllocation {
+            metadata,
+            allocation_name: allocation.name.clone(),
+            scopes: allocation.scopes.texts().map(str::to_owned).collect(),
+            hard: allocation.shown(&allocation.hard),
+            used: allocation.shown(&total.charge),
+            used_here: allocation.shown(&account.charge),
+            remaining: allocation.shown(&allocation.remaining(&total.charge, &account.charge)),
+            ..LocalResourceQuotaAllocation::default()
+        };
+        object_of(&told).map(Some)
+    }
 }
 
 fn place(object: &Object) -> (&str, &str) {

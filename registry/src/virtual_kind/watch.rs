@@ -1,4 +1,4 @@
-//! Following objects that are made of what is stored: they are made anew when something of that has changed, and what differs
+//! Following objects that are made of what is stored: those are made anew of which something has changed, and what differs
 //! is told, at most once a second.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use bailiwick_machinery::Object;
 use bailiwick_machinery::watch::EventType;
-use bailiwick_storage::cache::{Snapshot, Watcher};
-use bailiwick_storage::{At, Revision};
-use futures::FutureExt;
+use bailiwick_storage::cache::{Snapshot, States};
+use bailiwick_storage::{self as storage, At, Revision};
 use tokio::time::{Instant, sleep_until};
 
+use super::follower::Place;
+use super::maker_of;
+use super::seats::Changes;
 use crate::encoded::Encoded;
 use crate::error::{Error, Result};
 use crate::read::failed;
@@ -28,16 +30,20 @@ pub struct MadeWatch {
     kind: ServedKind,
     namespace: String,
     selection: Selection,
-    watcher: Watcher,
+    states: States,
+    place: Place,
     initial: VecDeque<WatchEvent>,
-    /// What the client knows, by namespace and name.
+    /// What the client knows, by name.
     known: Known,
-    /// Whether something has happened since that was made.
-    changed: bool,
+    /// Everything up to here has been told.
+    position: Revision,
+    /// What is to be made anew: taken, and not told yet.
+    changes: Changes,
     not_before: Instant,
+    progress_requested: bool,
 }
 
-type Known = BTreeMap<(String, String), Encoded>;
+type Known = BTreeMap<String, Encoded>;
 
 // === impl Registry ===
 
@@ -54,15 +60,29 @@ impl Registry {
             WatchFrom::State(at) | WatchFrom::Now(at) => at,
             WatchFrom::After(revision) => At::Exact(Revision::new(revision)),
         };
+        let follower = self.follower(kind).await?;
         let state = self.made_state(kind, at).await?;
-        let after = state.revision();
-        let watcher = self.cache().watch_objects(&made_of(kind)?, after);
-        let watcher = watcher.map_err(|error| failed("watch", kind, error))?;
-        let (namespace, not_before) = (namespace.to_owned(), Instant::now());
-        let (initial, known) = (VecDeque::new(), Known::new());
-        let mut watch =
-            MadeWatch { kind: kind.clone(), namespace, selection, watcher, initial, known, changed: false, not_before };
-        watch.known = watch.make(&state)?;
+        let position = state.revision();
+        let objects = maker_of(kind)?.objects(&state, namespace)?;
+        let place = follower.join(namespace, objects.iter().map(name), position);
+        let mut watch = MadeWatch {
+            kind: kind.clone(),
+            namespace: namespace.to_owned(),
+            selection,
+            states: self.cache().states(),
+            place,
+            initial: VecDeque::new(),
+            known: Known::new(),
+            position,
+            changes: Changes::default(),
+            not_before: Instant::now(),
+            progress_requested: false,
+        };
+        for object in &objects {
+            if let Some(encoded) = watch.selected(object)? {
+                watch.known.insert(name(object).to_owned(), encoded);
+            }
+        }
         if let WatchFrom::State(_) = from {
             let added = |object: &Encoded| WatchEvent { event_type: EventType::Added, object: object.clone() };
             watch.initial = watch.known.values().map(added).collect();
@@ -76,7 +96,7 @@ impl Registry {
 impl MadeWatch {
     /// How far the watch has come.
     pub fn position(&self) -> u64 {
-        self.watcher.position().get()
+        self.position.get()
     }
 
     /// Some of the objects there were when the watch began, as added; none when all have been told.
@@ -87,68 +107,99 @@ impl MadeWatch {
 
     /// What happens next. May be dropped and called again without losing anything. After an error the watch is over.
     pub async fn next(&mut self) -> Result<WatchBatch> {
-        while !self.changed {
-            let delivery = self.watcher.next().await.map_err(|error| failed("watch", &self.kind, error))?;
-            self.changed = !delivery.events.is_empty();
-            if !self.changed {
-                return Ok(WatchBatch { events: Vec::new(), through: delivery.through.get() });
-            }
+        if self.changes.is_empty() && !self.wait().await? {
+            return Ok(WatchBatch { events: Vec::new(), through: self.position() });
         }
         sleep_until(self.not_before).await;
-        while let Some(delivery) = self.watcher.next().now_or_never() {
-            delivery.map_err(|error| failed("watch", &self.kind, error))?;
-        }
-        let state = self.watcher.state().await.map_err(|error| failed("watch", &self.kind, error))?;
-        let now = self.make(&state)?;
-        let events = differences(&self.known, &now, state.revision().get());
-        (self.known, self.changed, self.not_before) = (now, false, Instant::now() + COALESCE);
+        let (changes, through) = self.place.take();
+        // Kept until it is told: the next line may be the last.
+        self.changes.merge(changes);
+        let state = self.states.snapshot(At::NotOlderThan(through)).await.map_err(|error| self.failed(error))?;
+        let events = self.look(&state)?;
+        self.changes = Changes::default();
+        (self.position, self.not_before) = (through, Instant::now() + COALESCE);
         Ok(WatchBatch { events, through: self.position() })
     }
 
     /// Asks for a batch soon, also if nothing happens.
     pub fn request_progress(&mut self) {
-        self.watcher.request_progress();
+        self.progress_requested = true;
     }
 
-    fn make(&self, state: &Snapshot) -> Result<Known> {
-        let Some(maker) = self.kind.kind().maker().and_then(|maker| maker.follows_stored()) else {
-            return Err(not_followed(&self.kind));
+    /// Waits until something has changed. False if it is only known how far the watch has come.
+    async fn wait(&mut self) -> Result<bool> {
+        loop {
+            let until = match self.progress_requested {
+                true => Some(self.states.snapshot(At::Latest).await.map_err(|error| self.failed(error))?.revision()),
+                false => None,
+            };
+            self.place.changed(until).await.map_err(|error| self.failed(error))?;
+            match (self.place.is_through(), until) {
+                (None, _) => return Ok(true),
+                (Some(through), Some(_)) => {
+                    (self.position, self.progress_requested) = (self.position.max(through), false);
+                    return Ok(false);
+                }
+                (Some(_), None) => {}
+            }
+        }
+    }
+
+    /// What has become of what is to be looked at, in a state.
+    fn look(&mut self, state: &Snapshot) -> Result<Vec<WatchEvent>> {
+        let maker = maker_of(&self.kind)?;
+        let mut found = BTreeMap::new();
+        if self.changes.all {
+            let objects = maker.objects(state, &self.namespace)?;
+            self.place.found(objects.iter().map(name), state.revision());
+            found.extend(self.known.keys().map(|name| (name.clone(), None)));
+            found.extend(objects.into_iter().map(|object| (name(&object).to_owned(), Some(object))));
+        } else {
+            for name in &self.changes.names {
+                found.insert(name.clone(), maker.object(state, &self.namespace, name)?);
+            }
+            self.place.missed(found.iter().filter(|(_, object)| object.is_none()).map(|(name, _)| name.as_str()));
+        }
+        let mut events = Vec::new();
+        for (name, object) in found {
+            let now = object.as_ref().map(|object| self.selected(object)).transpose()?.flatten();
+            events.extend(self.tell(name, now, state.revision()));
+        }
+        // What is gone comes first.
+        events.sort_by_key(|event| event.event_type != EventType::Deleted);
+        Ok(events)
+    }
+
+    /// What the client is told of an object, if it is not what the client knows.
+    fn tell(&mut self, name: String, now: Option<Encoded>, revision: Revision) -> Option<WatchEvent> {
+        let before = self.known.remove(&name);
+        let Some(object) = now else {
+            let gone = before?.at(revision.get());
+            return Some(WatchEvent { event_type: EventType::Deleted, object: gone });
         };
-        let objects = maker.objects(state, &self.namespace)?;
-        let selected = objects.into_iter().filter(|object| self.selection.matches_made(&self.kind, object));
-        let entry = |object: Object| {
-            let metadata = object.metadata();
-            let place = (metadata.namespace().to_owned(), metadata.name().to_owned());
-            let revision = metadata.resource_version().parse().ok();
-            let encoded = to_served(&self.kind, &place.1, &to_stored(&self.kind, &object)?, revision)?;
-            Ok((place, encoded))
-        };
-        selected.map(entry).collect()
+        self.known.insert(name, object.clone());
+        match before {
+            None => Some(WatchEvent { event_type: EventType::Added, object }),
+            Some(before) if before != object => Some(WatchEvent { event_type: EventType::Modified, object }),
+            Some(_) => None,
+        }
+    }
+
+    /// An object as it is told, if the client wants it.
+    fn selected(&self, object: &Object) -> Result<Option<Encoded>> {
+        if !self.selection.matches_made(&self.kind, object) {
+            return Ok(None);
+        }
+        let metadata = object.metadata();
+        let revision = metadata.resource_version().parse().ok();
+        to_served(&self.kind, metadata.name(), &to_stored(&self.kind, object)?, revision).map(Some)
+    }
+
+    fn failed(&self, error: storage::Error) -> Error {
+        failed("watch", &self.kind, error)
     }
 }
 
-/// What has become of objects.
-fn differences(before: &Known, now: &Known, revision: u64) -> Vec<WatchEvent> {
-    let gone = before.iter().filter(|(place, _)| !now.contains_key(*place));
-    let gone = gone.map(|(_, object)| WatchEvent { event_type: EventType::Deleted, object: object.at(revision) });
-    let changed = now.iter().filter_map(|(place, object)| {
-        let event_type = match before.get(place) {
-            None => EventType::Added,
-            Some(known) if known != object => EventType::Modified,
-            Some(_) => return None,
-        };
-        Some(WatchEvent { event_type, object: object.clone() })
-    });
-    gone.chain(changed).collect()
-}
-
-fn made_of(kind: &ServedKind) -> Result<bailiwick_storage::Prefix> {
-    match kind.kind().maker().and_then(|maker| maker.follows_stored()) {
-        Some(maker) => maker.made_of(),
-        None => Err(not_followed(kind)),
-    }
-}
-
-fn not_followed(kind: &ServedKind) -> Error {
-    Error::NotSupported { resource: kind.resource(), action: "watch" }
+fn name(object: &Object) -> &str {
+    object.metadata().name()
 }

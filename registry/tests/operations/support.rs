@@ -133,7 +133,18 @@ impl World {
 
     /// Over a store that is open.
     pub(super) async fn over(store: Arc<dyn Store>) -> Self {
-        let registry = Registry::start(store.clone(), all_kinds(), Default::default()).await.unwrap();
+        Self::of(store, all_kinds()).await
+    }
+
+    /// With its data on a disk in memory, and one more kind.
+    pub(super) async fn with_kind(kind: Kind) -> Self {
+        let options = EmbeddedOptions::new(Arc::new(SimDisk::default()));
+        let kinds = all_kinds().into_iter().chain([kind]).collect();
+        Self::of(Arc::new(Embedded::open(options).await.unwrap()), kinds).await
+    }
+
+    async fn of(store: Arc<dyn Store>, kinds: Vec<Kind>) -> Self {
+        let registry = Registry::start(store.clone(), kinds, Default::default()).await.unwrap();
         let widgets = registry.find(&GroupVersion::new(HOME, "v1"), "widgets").unwrap();
         let user = User { name: "tester".to_owned(), ..User::default() };
         Self { registry, store, widgets, user, _folder: None }
