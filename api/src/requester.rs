@@ -1,5 +1,7 @@
 //! Who asked for an object: written by the server, by nobody else.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,4 +17,9 @@ pub struct Requester {
     /// The groups that came with the user. Those that the server itself knows of are looked up whenever it matters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
+    /// What else came with the user, by which authorizers may allow less. It is kept beside the object and part of none that is
+    /// stored or shown: here it is only while someone is asked what the user may do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub extra: Option<BTreeMap<String, Vec<String>>>,
 }

@@ -111,6 +111,11 @@ impl Server {
         }
     }
 
+    /// What it serves.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
     /// The same, with documents by which others verify tokens that it issues.
     #[must_use]
     pub fn with_openid(mut self, documents: Arc<OpenIdDocuments>) -> Self {

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::acting::ActInProcess;
 use crate::flags::{ControllerName, HostFlags};
+use crate::requesters::OwnRequesters;
 
 pub(crate) mod elected;
 
@@ -32,6 +33,7 @@ pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String
         own: account(name),
         host: account(name),
         act_as: Arc::new(ActInProcess(server.clone())),
+        requesters: Arc::new(OwnRequesters(server.clone())),
     };
     let reader = || client(user(READER.to_owned(), Vec::new()));
     if flags.runs(ControllerName::GarbageCollector) {

@@ -18,6 +18,7 @@ mod logging;
 mod mode;
 mod private_file;
 mod report;
+mod requesters;
 mod serve;
 mod service_accounts;
 mod service_authority;

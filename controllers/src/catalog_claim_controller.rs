@@ -43,6 +43,7 @@ use crate::host::Clients;
 use crate::host_kinds::HostKinds;
 use crate::place::Place;
 use crate::queue::Queue;
+use crate::requesters::UnknownRequester;
 use crate::rights::Rights;
 use crate::status::StatusError;
 
@@ -83,6 +84,8 @@ enum WorkError {
     #[error("what a claim's requester may do could not be found out")]
     Rights(#[source] Box<kube::Error>),
     #[error(transparent)]
+    Requester(#[from] UnknownRequester),
+    #[error(transparent)]
     NotLetGo(#[from] NotLetGo),
     #[error("not all resources of the claim \"{0}\" could be made")]
     Incomplete(Place),
@@ -99,7 +102,7 @@ impl CatalogClaimController {
     /// Works until it is dropped.
     pub async fn run(self) {
         let Self { clients, now } = self;
-        let Clients { own, host, act_as } = clients.clone();
+        let Clients { own, host, act_as, .. } = clients.clone();
         let (queue, kinds) =
             (Queue::fair("catalog-claim-controller", Place::namespace), Arc::new(HostKinds::new(host.clone())));
         let shared = Arc::new(Shared {
@@ -233,8 +236,7 @@ impl Shared {
             Ok((_, false)) => return Ok(Ok(None)),
             Err(obstacle) => return Ok(Err(obstacle)),
         };
-        let lost = rights::lost(&self.rights, &state.claim, &account).await;
-        Ok(match lost.map_err(|error| WorkError::Rights(Box::new(error)))? {
+        Ok(match rights::lost(&self.clients, &self.rights, &state.claim, &account).await? {
             Some(obstacle) => Err(obstacle),
             None => Ok(Some(account)),
         })

@@ -28,6 +28,7 @@ use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
 use crate::place::Place;
 use crate::queue::Queue;
+use crate::requesters::UnknownRequester;
 use crate::status::StatusError;
 
 const WORKERS: usize = 8;
@@ -64,6 +65,8 @@ enum WorkError {
     Status(#[from] StatusError),
     #[error("whether the catalog \"{catalog}\" accepts an entry could not be found out")]
     Undecided { catalog: String, source: CannotTell },
+    #[error(transparent)]
+    Requester(#[from] UnknownRequester),
 }
 
 // === impl CatalogController ===
@@ -170,11 +173,15 @@ impl Shared {
         let state = self.index().entry_state(place);
         let Some(state) = state else { return Ok(()) };
         let none = BTreeMap::new();
+        let publisher = match state.entry.status.as_ref().and_then(|status| status.requester.as_ref()) {
+            Some(publisher) => Some(self.clients.whole(&state.entry, publisher).await?),
+            None => None,
+        };
         let candidate = Candidate {
             namespace: &place.namespace,
             name: &place.name,
             namespace_labels: state.namespace_labels.as_ref().unwrap_or(&none),
-            publisher: state.entry.status.as_ref().and_then(|status| status.requester.as_ref()),
+            publisher: publisher.as_ref(),
         };
         let mut answers = Vec::new();
         for catalog in &state.selected_by {

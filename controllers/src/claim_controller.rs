@@ -43,6 +43,7 @@ use crate::first_look::FirstLook;
 use crate::follow::{Changes, everything, follow};
 use crate::host::Clients;
 use crate::queue::Queue;
+use crate::requesters::UnknownRequester;
 use crate::served_kinds::GroupKind;
 use crate::status::StatusError;
 
@@ -96,6 +97,8 @@ enum WorkError {
     Host(#[from] kube::Error),
     #[error("an object cannot be read: {0}")]
     Form(#[from] serde_json::Error),
+    #[error(transparent)]
+    Requester(#[from] UnknownRequester),
     /// It is told in a status, and something may be done about it.
     #[error("{0}")]
     Told(String),

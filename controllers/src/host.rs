@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bailiwick_api::ServiceAccountRef;
 use kube::Client;
 
+use crate::requesters::Requesters;
+
 /// Who makes clients that are service accounts. There is none that is nobody.
 pub trait ActAs: Send + Sync + 'static {
     /// A client that is this account, and may what it may.
@@ -20,4 +22,6 @@ pub struct Clients {
     pub host: Client,
     /// The host, as service accounts: whatever follows from a user's object is read, written and removed in this way.
     pub act_as: Arc<dyn ActAs>,
+    /// What came with who wrote our own kinds.
+    pub requesters: Arc<dyn Requesters>,
 }

@@ -27,6 +27,7 @@ mod organization_controller;
 mod place;
 mod queue;
 mod quota_controller;
+mod requesters;
 mod rights;
 mod root_certificate_publisher;
 mod served_kinds;
@@ -46,6 +47,7 @@ pub use namespace_controller::NamespaceController;
 pub use organization_controller::OrganizationController;
 pub use queue::register_metrics;
 pub use quota_controller::QuotaController;
+pub use requesters::{Asked, Requesters, UnknownRequester};
 pub use root_certificate_publisher::RootCertificatePublisher;
 pub use service_account_controller::ServiceAccountController;
 

@@ -85,8 +85,10 @@ impl Question<'_> {
     /// The question and who it is about, in one: what differs in any of it is another.
     fn about(self, who: &Requester) -> Vec<String> {
         let Question { verb, group, resource, namespace, name } = self;
-        let asked = [verb, group, resource, namespace, name, &who.username, &who.uid];
-        asked.into_iter().chain(who.groups.iter().map(String::as_str)).map(str::to_owned).collect()
+        let asked = [verb, group, resource, namespace, name, &who.username, &who.uid].map(str::to_owned);
+        // As one text: what is a group to one user must not be something else to another.
+        let came = format!("{:?}", (&who.groups, &who.extra));
+        asked.into_iter().chain([came]).collect()
     }
 }
 
@@ -97,6 +99,7 @@ async fn ask(host: &Client, who: &Requester, question: Question<'_>) -> kube::Re
             user: text(&who.username),
             uid: text(&who.uid),
             groups: Some(who.groups.clone()),
+            extra: who.extra.clone(),
             resource_attributes: Some(ResourceAttributes {
                 verb: text(question.verb),
                 group: text(question.group),

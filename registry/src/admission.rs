@@ -13,7 +13,7 @@ use self::identity::Identity;
 use crate::context::Ctx;
 use crate::error::{Error, Result};
 use crate::registry::Registry;
-use crate::requester;
+use crate::requester::{self, Extra};
 use crate::served_kind::ServedKind;
 use crate::turns::Turn;
 use crate::update::Part;
@@ -85,6 +85,8 @@ pub(crate) struct OwnWrite<'w, 't> {
     /// The turn to write it, where there is one. It ends with the write: those who follow the kind may write the object too,
     /// and are waited for.
     pub(crate) turn: &'w mut Option<Turn<'t>>,
+    /// What came with who asks, if the object says anew who that is.
+    pub(crate) extra: Option<&'w Extra>,
 }
 
 /// Why a write did not happen.
@@ -123,7 +125,10 @@ impl Registry {
         proposal.at = if self.cache().known_revision().is_some() { At::Latest } else { At::Any };
         let mut turn: Option<Turn<'_>> = None;
         for _ in 0..MAX_ATTEMPTS {
-            let admitted = self.admit(ctx, &proposal, own.txn.clone()).await;
+            let admitted = match self.keep_extra(&proposal, &own, own.txn.clone()).await {
+                Ok(txn) => self.admit(ctx, &proposal, txn).await,
+                Err(error) => Err(error),
+            };
             let certain = std::mem::replace(&mut proposal.at, At::Latest) == At::Latest;
             let txn = match admitted {
                 Err(_) if !certain => continue,
@@ -159,14 +164,15 @@ impl Registry {
         Err(Failure::Refused(contended(proposal.kind, proposal.name())))
     }
 
-    /// Completes an object by its kind's own rules and by those over several objects.
+    /// Completes an object by its kind's own rules and by those over several objects. What came with who asks, if the object
+    /// says anew who that is.
     pub(crate) async fn prepare(
         &self,
         ctx: &Ctx<'_>,
         kind: &ServedKind,
         object: &mut Object,
         old: Option<&Object>,
-    ) -> Result<()> {
+    ) -> Result<Option<Extra>> {
         let rules = kind.kind().rules();
         let judged = Identity::of(object);
         match old {
@@ -176,7 +182,8 @@ impl Registry {
         requester::stamp(ctx, kind, object, old);
         self.complete_by_all(ctx, kind, object, old).await?;
         requester::confirm(ctx, kind, object, old);
-        judged.confirm(kind, object)
+        judged.confirm(kind, object)?;
+        Ok(requester::take_extra(kind, object))
     }
 
     /// Lets all rules complete an object until none of them changes it any more. What one of them has looked at, and another

@@ -69,7 +69,7 @@ impl Registry {
             let name = random_name(object.metadata().generate_name());
             object.set_metadata_text("name", &name);
         }
-        self.prepare(ctx, kind, &mut object, None).await?;
+        let extra = self.prepare(ctx, kind, &mut object, None).await?;
         if let Err(invalid) = kind.validate(&object) {
             let proposal =
                 Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest, dry_run: false };
@@ -86,7 +86,8 @@ impl Registry {
         let written = |revision| Ok(Written { object: to_served(kind, &name, &stored, revision)?, warnings });
         let proposal = Proposal { kind, part: Part::Main, old: None, new: Some(&object), at: At::Latest, dry_run };
         let txn = Txn::new().create(key.clone(), stored.clone());
-        match self.commit_admitted(ctx, proposal, OwnWrite { key: &key, txn, turn: &mut None }).await {
+        let own = OwnWrite { key: &key, txn, turn: &mut None, extra: extra.as_ref() };
+        match self.commit_admitted(ctx, proposal, own).await {
             Ok(None) => {
                 let found = self.cache().get_object(&key, At::Latest).await;
                 match found.map_err(|error| failed("create", kind, error))? {

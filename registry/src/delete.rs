@@ -164,7 +164,7 @@ impl Registry {
         let (key, seen) = (current.cached.key(), current.cached.revision());
         let (old, dry_run) = (Some(&current.object), options.dry_run);
         let proposal = Proposal { kind, part: Part::Main, old, new: None, at: At::Latest, dry_run };
-        let own = OwnWrite { key, txn: Txn::new().delete(key.clone(), seen), turn };
+        let own = OwnWrite { key, txn: Txn::new().delete(key.clone(), seen), turn, extra: None };
         let revision = self.commit_admitted(ctx, proposal, own).await?.unwrap_or(seen);
         if kind.kind().tells_deleted() {
             let last = current.encoded(kind).map_err(Failure::Refused)?;
@@ -187,7 +187,7 @@ impl Registry {
         let stored = to_stored(kind, marked).map_err(Failure::Refused)?;
         let (old, dry_run) = (Some(&current.object), options.dry_run);
         let proposal = Proposal { kind, part: Part::Main, old, new: Some(marked), at: At::Latest, dry_run };
-        let own = OwnWrite { key, txn: Txn::new().update(key.clone(), stored.clone(), seen), turn };
+        let own = OwnWrite { key, txn: Txn::new().update(key.clone(), stored.clone(), seen), turn, extra: None };
         let revision = self.commit_admitted(ctx, proposal, own).await?.unwrap_or(seen);
         let waiting = to_served(kind, key.name(), &stored, Some(revision.get()));
         waiting.map(Deleted::Waiting).map_err(Failure::Refused)

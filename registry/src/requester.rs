@@ -1,4 +1,11 @@
 //! Who asked for an object, in its status: said by the server alone, whatever clients write there.
+//!
+//! What else authentication knows of them is no part of the object, so nothing that shows objects can show it. It lies in a
+//! row beside, and is written with the object.
+
+mod beside;
+
+use std::collections::BTreeMap;
 
 use bailiwick_api::Requester;
 use bailiwick_machinery::Object;
@@ -10,8 +17,13 @@ use crate::update::content_differs;
 
 const STATUS: &str = "status";
 const REQUESTER: &str = "requester";
+/// Only while a write is prepared, and only where that write says who asks.
+const EXTRA: &str = "extra";
 
-/// Says who asks, if they change what the object asks for. What authentication knows beyond names and groups is not kept.
+/// What authentication knows of a user beyond names and groups.
+pub(crate) type Extra = BTreeMap<String, Vec<String>>;
+
+/// Says who asks, if they change what the object asks for.
 pub(crate) fn stamp(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object, old: Option<&Object>) {
     if !kind.kind().stamps_requester() || old.is_some_and(|old| !content_differs(kind, object, old)) {
         return;
@@ -46,7 +58,16 @@ pub(crate) fn keep(kind: &ServedKind, new: &mut Object, old: &Object) {
 /// in them is looked up at that time.
 pub(crate) fn requester(user: &User) -> Requester {
     let groups = user.groups_that_came().map(str::to_owned).collect();
-    Requester { username: user.name.clone(), uid: user.uid.clone(), groups }
+    Requester { username: user.name.clone(), uid: user.uid.clone(), groups, extra: Some(user.extra.clone()) }
+}
+
+/// Takes out of an object what is not stored with it of who asks; none where it says who asked before.
+pub(crate) fn take_extra(kind: &ServedKind, object: &mut Object) -> Option<Extra> {
+    if !kind.kind().stamps_requester() {
+        return None;
+    }
+    let requester = object.fields_mut().get_mut(STATUS)?.get_mut(REQUESTER)?.as_object_mut()?;
+    serde_json::from_value(requester.remove(EXTRA)?).ok()
 }
 
 fn asking(ctx: &Ctx<'_>) -> Value {

@@ -13,7 +13,7 @@ use crate::encoded::{Encoded, is_same};
 use crate::error::{Error, Result};
 use crate::read::{failed, not_found};
 use crate::registry::Registry;
-use crate::requester;
+use crate::requester::{self, Extra};
 use crate::served_kind::ServedKind;
 use crate::turns::Turn;
 use crate::write::{Current, MAX_ATTEMPTS, Retry, Tracking, Written, contended, modified, to_served, to_stored};
@@ -62,8 +62,8 @@ impl Part {
 enum Plan {
     /// Nothing: it is as it was.
     Keep,
-    /// Store it.
-    Store(Object, Bytes),
+    /// Store it, with what came with who asks, if it says anew who that is.
+    Store(Object, Bytes, Option<Extra>),
     /// Remove it: it was waiting for its last finalizer to go.
     Remove(Encoded),
 }
@@ -135,8 +135,9 @@ impl Registry {
             }
         }
         keep_system_metadata(&mut new, old);
+        let mut extra = None;
         if update.part == Part::Main {
-            self.prepare(ctx, kind, &mut new, Some(old)).await?;
+            extra = self.prepare(ctx, kind, &mut new, Some(old)).await?;
             if kind.kind().has_generation() && content_differs(kind, &new, old) {
                 new.set_generation(old.metadata().generation() + 1);
             }
@@ -152,7 +153,7 @@ impl Registry {
             return Ok((Plan::Remove(last), warnings));
         }
         let is_kept = current.encoded(kind)?.is_stored_as(&stored) && self.is_stored_so(kind, current, &stored).await?;
-        let plan = if is_kept { Plan::Keep } else { Plan::Store(new, stored) };
+        let plan = if is_kept { Plan::Keep } else { Plan::Store(new, stored, extra) };
         Ok((plan, warnings))
     }
 
@@ -184,14 +185,15 @@ impl Registry {
         let proposal = |new| Proposal { kind, part, old, new, at: At::Latest, dry_run };
         match plan {
             Plan::Keep => current.encoded(kind).map_err(Failure::Refused),
-            Plan::Store(new, stored) => {
-                let own = OwnWrite { key, txn: Txn::new().update(key.clone(), stored.clone(), seen), turn };
+            Plan::Store(new, stored, extra) => {
+                let txn = Txn::new().update(key.clone(), stored.clone(), seen);
+                let own = OwnWrite { key, txn, turn, extra: extra.as_ref() };
                 let committed = self.commit_admitted(ctx, proposal(Some(&new)), own).await?;
                 let revision = committed.unwrap_or(seen);
                 to_served(kind, key.name(), &stored, Some(revision.get())).map_err(Failure::Refused)
             }
             Plan::Remove(last) => {
-                let own = OwnWrite { key, txn: Txn::new().delete(key.clone(), seen), turn };
+                let own = OwnWrite { key, txn: Txn::new().delete(key.clone(), seen), turn, extra: None };
                 self.commit_admitted(ctx, proposal(None), own).await?;
                 Ok(last)
             }

@@ -15,6 +15,7 @@ mod operations {
     mod namespaces;
     mod quotas;
     mod remote_namespaces;
+    mod requesters;
     mod selectors;
     mod subresource;
     mod support;

@@ -22,6 +22,7 @@ use uuid::Uuid;
 use super::now;
 use crate::acting::ClusterHost;
 use crate::flags::{ControllerName, HostFlags};
+use crate::requesters::OwnRequesters;
 
 /// After which time the cluster is asked again who we are.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -84,8 +85,13 @@ pub(crate) fn home(cluster: &Client, service: Option<String>, account: &User) ->
 
 /// Runs the other controllers that the flags ask for, as long as it is polled. The provisioner is in the namespace of the Lease.
 async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: String, flags: HostFlags) {
-    let own = Client::new(InProcess::new(server, account), "default");
-    let acting = Clients { own: own.clone(), host: cluster.clone(), act_as: Arc::new(ClusterHost(cluster.clone())) };
+    let own = Client::new(InProcess::new(server.clone(), account), "default");
+    let acting = Clients {
+        own: own.clone(),
+        host: cluster.clone(),
+        act_as: Arc::new(ClusterHost(cluster.clone())),
+        requesters: Arc::new(OwnRequesters(server)),
+    };
     let mut running = JoinSet::new();
     if flags.runs(ControllerName::Catalog) {
         running.spawn(CatalogController::new(acting.clone(), now).run());

@@ -47,5 +47,6 @@ mod roles;
 #[path = "../support/mod.rs"]
 mod support;
 mod walks;
+mod withheld;
 
 use support::{client, process, shell, site, witness};

@@ -17,9 +17,10 @@ use super::world::World;
 
 /// The audit log of a server, in its folder.
 pub(crate) const AUDIT_LOG: &str = "audit.log";
-/// What of each request is written down.
-const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}],
-"omitStages": ["RequestReceived"]}"#;
+/// What of each request is written down: of a question about someone's rights, who that is.
+const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [
+{"level": "Request", "resources": [{"group": "authorization.k8s.io", "resources": ["subjectaccessreviews"]}]},
+{"level": "Metadata"}], "omitStages": ["RequestReceived"]}"#;
 
 /// Our groups, and a kind of each.
 const GROUPS: [&str; 5] = ["org", "bundle", "catalog", "claim", "quota"];

@@ -60,6 +60,8 @@ pub(crate) struct Person {
     /// Whom to act as; the administrator of the server, or the cluster, if there is none.
     name: Option<String>,
     groups: Vec<String>,
+    /// What else comes with them, as `scopes`.
+    scopes: Option<String>,
     log: PathBuf,
 }
 
@@ -283,6 +285,7 @@ impl Site {
             mode: self.mode,
             name: name.map(str::to_owned),
             groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            scopes: None,
             log: self.folder.path().join(AUDIT_LOG),
         }
     }
@@ -305,6 +308,11 @@ impl Person {
     pub(crate) fn acting_as(&self, name: &str) -> Self {
         let (name, groups) = (Some(name.to_owned()), vec!["system:authenticated".to_owned()]);
         Self { name, groups, ..self.clone() }
+    }
+
+    /// The same, with something that authorizers may allow less for.
+    pub(crate) fn with_scopes(self, scopes: &str) -> Self {
+        Self { scopes: Some(scopes.to_owned()), ..self }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -368,6 +376,9 @@ impl Person {
             headers.insert("impersonate-user", HeaderValue::from_str(name).unwrap());
             for group in &self.groups {
                 headers.append("impersonate-group", HeaderValue::from_str(group).unwrap());
+            }
+            if let Some(scopes) = &self.scopes {
+                headers.insert("impersonate-extra-scopes", HeaderValue::from_str(scopes).unwrap());
             }
         }
         self.client.send(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))

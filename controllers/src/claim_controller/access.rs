@@ -82,6 +82,7 @@ impl Access {
                     user: Some(who.username.clone()),
                     uid: some(&who.uid),
                     groups: Some(who.groups.clone()),
+                    extra: who.extra.clone(),
                     resource_attributes: Some(right.attributes()),
                     ..SubjectAccessReviewSpec::default()
                 },
@@ -92,7 +93,7 @@ impl Access {
                 let answer = reviews.create(&PostParams::default(), &review).await?;
                 Ok(answer.status.is_some_and(|status| status.allowed))
             };
-            let whom = format!("{}\n{}\n{}", who.username, who.uid, who.groups.join("\n"));
+            let whom = format!("{:?}", (&who.username, &who.uid, &who.groups, &who.extra));
             if !self.ask(Some(whom), right, ask).await? {
                 return Ok(Some(right));
             }

@@ -196,10 +196,12 @@ impl Shared {
         let mut all = rights;
         all.extend(entries.iter().flat_map(entry_rights));
         // Asked each time: that it was accepted is said in a status, which others can write too.
-        let nobody = bailiwick_api::Requester::default();
         let status = definition.object.status.as_ref();
-        let requester = status.and_then(|status| status.requester.as_ref()).unwrap_or(&nobody);
-        if let Some(right) = self.access.refused_to(requester, &all).await? {
+        let requester = match status.and_then(|status| status.requester.as_ref()) {
+            Some(requester) => self.clients.whole(&definition.object, requester).await?,
+            None => bailiwick_api::Requester::default(),
+        };
+        if let Some(right) = self.access.refused_to(&requester, &all).await? {
             return Ok((standing, Told::not_allowed(&requester.username, right)));
         }
         if let Some(right) = self.access.refused_to_provisioner(&all).await? {

@@ -1,8 +1,9 @@
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ const QUESTION: Question<'_> = Question { verb: "claim", group: "g", resource: "
 /// A host that allows everything, as soon as it is let answer.
 #[derive(Clone)]
 struct Host {
+    last: Arc<Mutex<String>>,
     asked: Arc<AtomicUsize>,
     answers: Arc<Semaphore>,
 }
@@ -31,7 +33,7 @@ struct Host {
 impl Host {
     /// One that is let answer so many times.
     fn answering(times: usize) -> Self {
-        Self { asked: Arc::default(), answers: Arc::new(Semaphore::new(times)) }
+        Self { last: Arc::default(), asked: Arc::default(), answers: Arc::new(Semaphore::new(times)) }
     }
 
     fn rights(&self) -> Rights {
@@ -52,10 +54,12 @@ impl Service<Request<Body>> for Host {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Request<Body>) -> Self::Future {
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        let answers = self.answers.clone();
+        let Self { last, answers, .. } = self.clone();
         Box::pin(async move {
+            let sent = request.into_body().collect_bytes().await.unwrap();
+            *last.lock().unwrap() = String::from_utf8(sent.to_vec()).unwrap();
             answers.acquire().await.unwrap().forget();
             let answer = r#"{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","metadata":{},"spec":{},
                 "status":{"allowed":true}}"#;
@@ -105,4 +109,21 @@ async fn what_is_on_its_way_is_forgotten_too() {
     assert!(slow.await.unwrap().unwrap());
     assert!(rights.may(&user("eddie"), QUESTION).await.unwrap());
     assert_eq!(host.asked(), 2);
+}
+
+/// Decisions 5: who came with something that narrows what they may do is someone else to ask about.
+#[tokio::test]
+async fn what_came_with_someone_is_part_of_the_question() {
+    let host = Host::answering(10);
+    let rights = host.rights();
+    let with = |scope: &str| {
+        let extra = BTreeMap::from([("example.dev/scopes".to_owned(), vec![scope.to_owned()])]);
+        Requester { extra: Some(extra), ..user("eddie") }
+    };
+    for (times, who) in [(1, user("eddie")), (2, with("reading")), (3, with("all")), (3, with("reading"))] {
+        assert!(rights.may(&who, QUESTION).await.unwrap());
+        assert_eq!(host.asked(), times, "{who:?}");
+    }
+    let last = host.last.lock().unwrap().clone();
+    assert!(last.contains(r#""extra":{"example.dev/scopes":["all"]}"#), "{last}");
 }

@@ -1,12 +1,15 @@
 //! Controllers that end at a point at which they write: the process is gone, and what it did is there.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use bailiwick_api::ServiceAccountRef;
 use bailiwick_apiserver::InProcess;
-use bailiwick_controllers::{ActAs, Clients};
+use bailiwick_controllers::{ActAs, Asked, Clients, Requesters, UnknownRequester};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use http::{Method, Request};
 use kube::Client;
 use tokio::sync::Notify;
@@ -122,5 +125,15 @@ impl Site {
 
 /// One client for everything.
 pub(crate) fn everyone(client: Client) -> Clients {
-    Clients { own: client.clone(), host: client.clone(), act_as: Arc::new(Everyone(client)) }
+    let requesters = Arc::new(NothingMore);
+    Clients { own: client.clone(), host: client.clone(), act_as: Arc::new(Everyone(client)), requesters }
+}
+
+/// Nothing came with anyone.
+struct NothingMore;
+
+impl Requesters for NothingMore {
+    fn extra<'a>(&'a self, _: Asked<'a>) -> BoxFuture<'a, Result<BTreeMap<String, Vec<String>>, UnknownRequester>> {
+        std::future::ready(Ok(BTreeMap::new())).boxed()
+    }
 }

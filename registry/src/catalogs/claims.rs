@@ -110,7 +110,7 @@ impl CatalogRules {
         let found: Option<ResourceCatalogEntry> =
             find(registry, "resourcecatalogentries", &reference.namespace, &reference.name).await?;
         if let Some(entry) = found
-            && self.exposure.contains(catalog, &entry).await?
+            && self.exposure.contains(registry, catalog, &entry).await?
         {
             return Ok(entry);
         }

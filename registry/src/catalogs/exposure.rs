@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bailiwick_api::{AcceptancePolicy, Requester, ResourceCatalog, ResourceCatalogEntry};
+use bailiwick_machinery::GroupVersion;
 
 use super::{GROUP, VERSION};
 use crate::User;
 use crate::authorization::{Authorizer, Resource};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host::{Host, HostKind};
 use crate::organizations::Memberships;
+use crate::registry::Registry;
+use crate::requester::Extra;
 
 /// Who may use which catalog, and where.
 pub struct Exposure {
@@ -42,7 +45,12 @@ impl Exposure {
     }
 
     /// Whether an entry is in a catalog: it says so, the catalog selects it, and would accept it still.
-    pub(crate) async fn contains(&self, catalog: &ResourceCatalog, entry: &ResourceCatalogEntry) -> Result<bool> {
+    pub(crate) async fn contains(
+        &self,
+        registry: &Registry,
+        catalog: &ResourceCatalog,
+        entry: &ResourceCatalogEntry,
+    ) -> Result<bool> {
         let name = catalog.metadata.name.as_deref().unwrap_or_default();
         let labels = entry.metadata.labels.clone().unwrap_or_default();
         if entry.metadata.deletion_timestamp.is_some() || !entry.is_in(name) || !catalog.selects(&labels) {
@@ -59,15 +67,16 @@ impl Exposure {
                 let Some(publisher) = entry.status.as_ref().and_then(|status| status.requester.as_ref()) else {
                     return Ok(false);
                 };
-                self.may_use(&self.user(publisher), ResourceCatalog::PUBLISH, name, namespace).await
+                let user = self.user(publisher, extra(registry, entry).await?);
+                self.may_use(&user, ResourceCatalog::PUBLISH, name, namespace).await
             }
         }
     }
 
     /// Someone who wrote an object, in the groups that are theirs now.
-    fn user(&self, requester: &Requester) -> User {
-        let Requester { username, uid, groups } = requester.clone();
-        let user = User { name: username, uid, groups, ..User::default() };
+    fn user(&self, requester: &Requester, extra: Extra) -> User {
+        let Requester { username, uid, groups, .. } = requester.clone();
+        let user = User { name: username, uid, groups, extra, ..User::default() };
         match self.memberships.groups(&user) {
             Some(groups) => user.in_groups(groups),
             None => user,
@@ -90,6 +99,16 @@ impl Exposure {
     pub(super) fn authorizer(&self) -> &dyn Authorizer {
         &*self.authorizer
     }
+}
+
+/// What came with who published an entry.
+async fn extra(registry: &Registry, entry: &ResourceCatalogEntry) -> Result<Extra> {
+    let absent = || Error::Failed { what: "who published an entry", why: "the kind is not served".to_owned() };
+    let kind = registry.find(&GroupVersion::new(GROUP, VERSION), "resourcecatalogentries").ok_or_else(absent)?;
+    let metadata = &entry.metadata;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let version = text(&metadata.resource_version).parse().unwrap_or(0);
+    registry.requester_extra(&kind, &text(&metadata.namespace), &text(&metadata.name), version).await
 }
 
 /// The namespaces of the host, which every host has.
