@@ -217,12 +217,7 @@ impl Claim<'_> {
                 Ok(None) => {}
             }
         }
-        // That something is lost is not to be said of what could not be asked for.
-        let found = match binding.uid().is_empty() {
-            true => resources.get(&named.name).await?,
-            false => resources.find(&named.name).await?,
-        };
-        let Some(found) = found else {
+        let Some(found) = resources.get(&named.name).await? else {
             return Ok(Err(changed.unwrap_or_else(|| missing(binding))));
         };
         if !is_expected(text(&found, "/metadata/uid")) {
