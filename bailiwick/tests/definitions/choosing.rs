@@ -79,8 +79,8 @@ async fn defaults_come_late(estate: Estate) {
     {
         estate.claim(name, json!({ field: { "kind": "Gild", "name": "plain" } })).await;
         let message = estate.claim_says(name, "ClassSelected", "False", "NoMatch").await;
-        for words in [format!("spec.{field} asks for"), format!("of the kind \"Gild\""), format!("can be {kind}, or")] {
-            assert!(message.contains(&words), "{words}: {message}");
+        for words in [&format!("spec.{field} asks for"), "of the kind \"Gild\"", &format!("can be {kind}, or")] {
+            assert!(message.contains(words), "{words}: {message}");
         }
     }
     estate.claim("misses", json!({ "classSelector": { "matchLabels": { "speed": "slow" } } })).await;

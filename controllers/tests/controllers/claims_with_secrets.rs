@@ -45,7 +45,8 @@ impl Site {
                 sleep(Duration::from_millis(10)).await;
             }
         };
-        assert!(timeout(SOON, are_so).await.is_ok(), "they are {last:?}");
+        let so = timeout(SOON, are_so).await;
+        assert!(so.is_ok(), "they are {last:?}: {:#?}", self.objects("Database").get("db").await);
     }
 
     /// How many watches of Secrets are open.
