@@ -36,22 +36,26 @@ pub(super) struct Claim<'c> {
 
 impl Shared {
     pub(super) async fn look_at_claim(self: &Arc<Self>, key: &Key) -> Result<(), WorkError> {
-        let (found, facts, labels, sight) = {
-            let mut index = self.index();
+        let (found, facts) = {
+            let index = self.index();
             let found = index.claims.get(&key.kind).and_then(|claims| claims.get(&key.place)).cloned();
-            let Some(found) = found else { return Ok(()) };
+            (found, index.claim_facts(&key.kind))
+        };
+        let (Some(found), Some(facts)) = (found, facts) else { return Ok(()) };
+        let object = Value::clone(&found);
+        let status = ClaimStatus::of(&object);
+        let (labels, sight) = {
+            let mut index = self.index();
             let labels = index.labels_of(&key.place.namespace);
-            let sight = index.sight_for(&key.kind, &ClaimStatus::of(&found));
+            let sight = index.sight_for(&key.kind, &status);
             if labels.is_none() || sight != Sight::Clear {
+                // What it waits for may be seen as soon as nobody else is kept from it.
                 index.set_waiting(key, true);
             }
-            (found, index.claim_facts(&key.kind), labels, sight)
+            (labels, sight)
         };
-        let Some(facts) = facts else { return Ok(()) };
-        let object = Value::clone(&found);
         let is_known = labels.is_some();
         let namespace_labels = labels.unwrap_or_default();
-        let status = ClaimStatus::of(&object);
         let mut claim = Claim { shared: self, key, facts, namespace_labels, status, object };
         if is_going(&claim.object) {
             return claim.release().await;

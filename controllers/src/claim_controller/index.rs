@@ -337,6 +337,8 @@ impl Index {
     }
 
     pub(super) fn set_waiting(&mut self, key: &Key, waits: bool) {
+        let is_there = self.claims.get(&key.kind).is_some_and(|claims| claims.contains_key(&key.place));
+        let waits = waits && is_there;
         let places = self.waiting.entry(key.kind.clone()).or_default();
         match waits {
             true => places.insert(key.place.clone()),
