@@ -117,7 +117,7 @@ impl MadeWatch {
         let state = self.states.snapshot(At::NotOlderThan(through)).await.map_err(|error| self.failed(error))?;
         let events = self.look(&state)?;
         self.changes = Changes::default();
-        (self.position, self.not_before) = (through, Instant::now() + COALESCE);
+        (self.position, self.not_before) = (self.position.max(through), Instant::now() + COALESCE);
         Ok(WatchBatch { events, through: self.position() })
     }
 
