@@ -15,6 +15,7 @@ mod kubectl;
 mod ownership;
 mod pod;
 mod replicas;
+mod rolling;
 mod rotation;
 #[path = "../support/mod.rs"]
 mod support;

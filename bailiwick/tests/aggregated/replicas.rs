@@ -38,7 +38,8 @@ async fn replicas_are_one_server_while_they_are_restarted_in_turn() {
     let mut servers = [Some(start(0).await), Some(start(1).await)];
     let identity = world.cluster.tls().user("master", &["system:masters"]).unwrap();
     let replicas = [0, 1]
-        .map(|number: usize| Direct::new(([127, 0, 0, 1], ports[number].number()).into(), &world.ca, Some(&identity)));
+        .map(|number: usize| Direct::new(([127, 0, 0, 1], ports[number].number()).into(), &world.ca, Some(&identity)))
+        .to_vec();
     let beginning = revision(&replicas[0].get(ENTRIES).await.expect(200));
 
     let stop = CancellationToken::new();
@@ -87,13 +88,13 @@ async fn replicas_are_one_server_while_they_are_restarted_in_turn() {
     }
 }
 
-struct Wrote {
-    names: Vec<String>,
-    repeated: usize,
+pub(crate) struct Wrote {
+    pub(crate) names: Vec<String>,
+    pub(crate) repeated: usize,
 }
 
-/// Makes objects with one replica, and looks for each with the other.
-async fn write(replicas: [Direct; 2], number: usize, stop: CancellationToken) -> Wrote {
+/// Makes objects with one replica, and looks for each with the next.
+pub(crate) async fn write(replicas: Vec<Direct>, number: usize, stop: CancellationToken) -> Wrote {
     let mut wrote = Wrote { names: Vec::new(), repeated: 0 };
     while !stop.is_cancelled() {
         let count = wrote.names.len();
@@ -111,7 +112,7 @@ async fn write(replicas: [Direct; 2], number: usize, stop: CancellationToken) ->
 
 /// Asks the replicas in turn, beginning with `first`, until one answers. Gives who did.
 async fn repeat(
-    replicas: &[Direct; 2],
+    replicas: &[Direct],
     first: usize,
     repeated: &mut usize,
     method: Method,
@@ -120,7 +121,7 @@ async fn repeat(
     wanted: &[u16],
 ) -> usize {
     for attempt in 0..TRIES {
-        let replica = &replicas[(first + attempt) % 2];
+        let replica = &replicas[(first + attempt) % replicas.len()];
         match replica.send(method.clone(), path, &[], body).await {
             Ok(answer) if wanted.contains(&answer.code) => {
                 assert_ne!(answer.code, 404, "{path} was acknowledged, and is not there: {}", answer.body);
@@ -138,17 +139,17 @@ async fn repeat(
 }
 
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     /// How often each object was said to be new.
-    events: BTreeMap<String, usize>,
-    watches: usize,
+    pub(crate) events: BTreeMap<String, usize>,
+    pub(crate) watches: usize,
 }
 
-/// Follows all objects, and goes on with the other replica wherever it was interrupted.
-async fn watch(replicas: [Direct; 2], number: usize, beginning: u64, finished: CancellationToken) -> Seen {
+/// Follows all objects, and goes on with the next replica wherever it was interrupted.
+pub(crate) async fn watch(replicas: Vec<Direct>, number: usize, beginning: u64, finished: CancellationToken) -> Seen {
     let (mut seen, mut last) = (Seen::default(), beginning);
     loop {
-        let replica = &replicas[(number + seen.watches) % 2];
+        let replica = &replicas[(number + seen.watches) % replicas.len()];
         seen.watches += 1;
         let path = format!("{ENTRIES}?watch=true&allowWatchBookmarks=true&resourceVersion={last}");
         let Ok(response) = replica.open(Method::GET, &path, &[], "").await else {
@@ -183,10 +184,10 @@ async fn watch(replicas: [Direct; 2], number: usize, beginning: u64, finished: C
     }
 }
 
-fn name(object: &Value) -> String {
+pub(crate) fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-fn revision(object: &Value) -> u64 {
+pub(crate) fn revision(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().unwrap_or_else(|| panic!("no version in {object}")).parse().unwrap()
 }

@@ -188,7 +188,7 @@ impl World {
     }
 
     /// Waits until the aggregator has found our program.
-    async fn wait_available(&self) {
+    pub(crate) async fn wait_available(&self) {
         self.touch().await;
         for group in GROUPS {
             self.run(&format!("wait --for=condition=Available apiservice/{VERSION}.{group} --timeout=60s")).await;

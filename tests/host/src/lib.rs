@@ -10,6 +10,7 @@
 //! six and a few hundred megabytes: tests that can share one do, in a `static` [`tokio::sync::OnceCell`], and use names of their
 //! own in it. No runtime is needed to keep it.
 
+mod balancer;
 mod cluster;
 mod daemon;
 mod error;
@@ -24,6 +25,7 @@ mod process;
 mod random;
 pub mod tool;
 
+pub use balancer::Balancer;
 pub use cluster::AuthorizationWebhook;
 pub use cluster::Cluster;
 pub use cluster::ClusterOptions;
