@@ -1,5 +1,6 @@
 //! The cluster that a server stands behind, as its clients reach it.
 
+mod attentive;
 mod pod;
 mod timely;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
+use self::attentive::{AttentiveError, attentive};
 use self::pod::PodError;
 use self::timely::timely;
 use crate::flags::ModeFlags;
@@ -23,6 +25,8 @@ pub(crate) struct Cluster {
     pub(crate) url: String,
     /// For what the server needs itself.
     pub(crate) own: Client,
+    /// For what it follows and must not lose without noticing.
+    pub(crate) attentive: Client,
     /// Who is asked who clients are.
     pub(crate) authentication: Client,
     /// Who is asked what they may do.
@@ -38,6 +42,8 @@ pub(crate) enum ClusterError {
     NotInCluster(#[from] PodError),
     #[error("no client of the cluster can be made: {0}")]
     Client(#[from] kube::Error),
+    #[error("no client of the cluster can be made: {0}")]
+    Attentive(#[from] AttentiveError),
 }
 
 // === impl Cluster ===
@@ -53,6 +59,7 @@ impl Cluster {
         };
         Ok(Self {
             url,
+            attentive: timely(attentive(own.clone())?),
             own: timely(Client::try_from(own)?),
             authentication: reviewer(&flags.authentication_kubeconfig).await?,
             authorization: reviewer(&flags.authorization_kubeconfig).await?,

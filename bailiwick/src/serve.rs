@@ -173,7 +173,7 @@ async fn start(flags: &ServeFlags) -> Result<Started, ServeError> {
         Some(cluster) => flags.host.runs_behind_a_cluster().then(|| {
             let namespace = flags.listen.service.as_ref().map(|service| service.namespace.clone());
             let host = flags.host.clone();
-            controllers::elected::start(handler.server(), cluster.own.clone(), namespace, host, stop.stopped.clone())
+            controllers::elected::start(handler.server(), cluster.clone(), namespace, host, stop.stopped.clone())
         }),
     };
     loading.done(handler);

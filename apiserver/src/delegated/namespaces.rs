@@ -40,10 +40,11 @@ pub struct ClusterNamespaces {
 // === impl ClusterNamespaces ===
 
 impl ClusterNamespaces {
-    /// Those of this cluster, and what follows them for as long as it is polled.
-    pub fn new(client: Client) -> (Self, impl Future<Output = ()> + Send) {
+    /// Those of this cluster, and what follows them for as long as it is polled. They are followed by a client of its own, which
+    /// may be more attentive than the one that asks.
+    pub fn new(client: Client, follower: Client) -> (Self, impl Future<Output = ()> + Send) {
         let (known, mut writer) = reflector::store();
-        let namespaces: Api<Metadata> = Api::all(client.clone());
+        let namespaces: Api<Metadata> = Api::all(follower);
         let following = Following::default();
         let work = following.follow(namespaces, "namespaces", move |event: Event<Metadata>| {
             writer.apply_watcher_event(&event.modify(forget_details));

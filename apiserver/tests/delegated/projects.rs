@@ -12,7 +12,7 @@ use crate::cluster::{Behaviour, Cluster};
 /// Namespaces of which the watch has seen nothing yet.
 fn unseen(behaviour: Behaviour) -> (Cluster, ClusterNamespaces) {
     let cluster = Cluster::new(behaviour);
-    let (namespaces, _following) = ClusterNamespaces::new(cluster.client());
+    let (namespaces, _following) = ClusterNamespaces::new(cluster.client(), cluster.client());
     (cluster, namespaces)
 }
 
@@ -72,7 +72,7 @@ async fn whose_a_project_is_is_asked_of_the_cluster() {
 #[tokio::test(start_paused = true)]
 async fn what_was_seen_counts_while_it_is_followed() {
     let cluster = Cluster::new(Behaviour::Refusal);
-    let (namespaces, following) = ClusterNamespaces::new(cluster.client());
+    let (namespaces, following) = ClusterNamespaces::new(cluster.client(), cluster.client());
     let _following = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(following));
     let known = || namespaces.known_owner_of("web");
     sleep(Duration::from_secs(1)).await;
@@ -100,7 +100,7 @@ async fn what_was_seen_counts_while_it_is_followed() {
 #[tokio::test(start_paused = true)]
 async fn what_was_seen_is_compared_with_what_is_there() {
     let cluster = Cluster::new(Behaviour::Unchanging(list()));
-    let (namespaces, following) = ClusterNamespaces::new(cluster.client());
+    let (namespaces, following) = ClusterNamespaces::new(cluster.client(), cluster.client());
     let _following = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(following));
     sleep(Duration::from_millis(10)).await;
     let mut web = metadata("web");

@@ -22,6 +22,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(35);
 /// How long a watch may be silent. kube-apiserver says how far it has come at least every 75 s. One that says nothing is begun
 /// anew where it was, which costs little, so that it makes no difference whether nothing happens or nobody is there.
 const WATCH_LIMIT: Duration = Duration::from_secs(90);
+/// How much later than was asked for a watch may end. Whoever knows better when they have lost it is not to be told before that it ended.
+const LATE_END: Duration = Duration::from_secs(2);
 
 /// After which pauses it is asked again. Someone may wait for it who writes an object.
 const PAUSES: [Duration; 4] =
@@ -70,11 +72,11 @@ impl Service<Request<Body>> for Timely {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (client, is_watch) = (self.0.clone(), is_watch(request.uri()));
+        let limit = if is_watch { watch_limit(request.uri()) } else { ANSWER_LIMIT };
         Box::pin(async move {
             let is_read = request.method() == Method::GET && !is_watch;
             let asking = async { if is_read { read(&client, request).await } else { client.send(request).await } };
             let answer = timeout(ANSWER_LIMIT, asking).await.map_err(|_| Silence::NoAnswer)??;
-            let limit = if is_watch { WATCH_LIMIT } else { ANSWER_LIMIT };
             Ok(answer.map(|body| TimelyBody { body, limit, late: Box::pin(sleep(limit)), is_watch }))
         })
     }
@@ -121,10 +123,18 @@ impl HttpBody for TimelyBody {
 
 /// Whether a request is for what happens from now on.
 fn is_watch(uri: &Uri) -> bool {
+    parameters(uri).any(|(name, value)| name == "watch" && (value == "true" || value == "1"))
+}
+
+/// How long a watch may be silent. One that is to end soon is not waited for much longer.
+fn watch_limit(uri: &Uri) -> Duration {
+    let asked = parameters(uri).find(|(name, _)| *name == "timeoutSeconds").and_then(|(_, value)| value.parse().ok());
+    asked.map_or(WATCH_LIMIT, |seconds| WATCH_LIMIT.min(Duration::from_secs(seconds).saturating_add(LATE_END)))
+}
+
+fn parameters(uri: &Uri) -> impl Iterator<Item = (&str, &str)> {
     let parameters = uri.query().unwrap_or_default().split('&');
-    parameters
-        .filter_map(|parameter| parameter.split_once('='))
-        .any(|(name, value)| name == "watch" && (value == "true" || value == "1"))
+    parameters.filter_map(|parameter| parameter.split_once('='))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use super::now;
 use crate::acting::ClusterHost;
+use crate::cluster::Cluster;
 use crate::flags::{ControllerName, HostFlags};
 use crate::requesters::OwnRequesters;
 
@@ -37,7 +38,7 @@ const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 /// `stopped`, when the Lease was given back. The Lease is in our own namespace.
 pub(crate) fn start(
     server: &Arc<Server>,
-    cluster: Client,
+    Cluster { own: cluster, attentive, .. }: Cluster,
     namespace: Option<String>,
     flags: HostFlags,
     stopped: CancellationToken,
@@ -48,7 +49,7 @@ pub(crate) fn start(
         let namespace = home(&cluster, namespace, &account);
         let options = LeaderElectionOptions::default();
         let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
-        let organizations = organizations(&server, &cluster, &account, &flags, election.leads());
+        let organizations = organizations(&server, &attentive, &account, &flags, election.leads());
         let organizations = tokio::spawn(stopped.clone().run_until_cancelled_owned(organizations));
         let lead = || lead(server.clone(), cluster.clone(), account.clone(), namespace.clone(), flags.clone());
         election.run(stopped, lead).await;

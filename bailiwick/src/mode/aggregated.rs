@@ -36,10 +36,10 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let ours = if parts.aliases.unwrap_or(false) { kinds::with_aliases(kinds::all()?)? } else { kinds::all()? };
     let kinds = kinds::with_exposure(ours, &exposure);
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
-    let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone());
+    let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone(), cluster.attentive.clone());
     tokio::spawn(following);
     let roles = ClusterRoles::new();
-    tokio::spawn(roles.follow(cluster.own.clone()));
+    tokio::spawn(roles.follow(cluster.attentive.clone()));
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
     let registry = registry

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bailiwick_test_host::{Etcd, Port};
+use bailiwick_test_host::{Etcd, Link, Port};
 use tokio::time::{Instant, sleep};
 
 use crate::direct::Direct;
@@ -111,6 +111,48 @@ async fn nothing_is_given_by_a_server_without_its_cluster() {
         apiserver.wait_ready().await.unwrap();
         let back = eventually("it is given again", is_given).await;
         println!("it was last given {last:?} after the cluster was gone, and again {back:?} after it was back");
+    }
+    server.stop().await;
+}
+
+/// O-06: connections that have fallen silent, without either side having been told, keep nothing given: not what a role gives no
+/// more, and not what was another's project. New connections are whole, so that all else works.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_has_fallen_silent_keeps_nothing_given() {
+    let (_turn, world) = world().await;
+    let address = world.cluster.server().strip_prefix("https://").unwrap().parse().unwrap();
+    let link = Link::open(address).await.unwrap();
+    let folder = folder();
+    let kubeconfig = folder.path().join("by-link.kubeconfig");
+    let direct = std::fs::read_to_string(&world.kubeconfig).unwrap();
+    let by_link = direct.replace(world.cluster.server(), &format!("https://{}", link.address()));
+    assert_ne!(by_link, direct);
+    std::fs::write(&kubeconfig, by_link).unwrap();
+    let server = world.start_as(&kubeconfig, folder.path(), &["--etcd-prefix=/silent"]).await;
+    let given = Given::make(world, &server).await;
+    let is_given = async || given.is_given().await;
+    let rule = |verb: &str| format!("[{{\"op\":\"replace\",\"path\":\"/rules/0/verbs\",\"value\":[\"{verb}\"]}}]");
+    for (what, away, back) in [
+        (
+            "the role",
+            format!("patch clusterrole outage --type=json -p {}", rule("get")),
+            format!("patch clusterrole outage --type=json -p {}", rule("create")),
+        ),
+        (
+            "the project",
+            "label namespace acme-outage openshift.io/owner=organizations__Beta --overwrite".to_owned(),
+            "label namespace acme-outage openshift.io/owner=organizations__Acme --overwrite".to_owned(),
+        ),
+    ] {
+        eventually("it is given", is_given).await;
+        link.desert().await.unwrap();
+        world.run(&away).await;
+        let last = given.ends(what).await;
+        world.run(&back).await;
+        let again = eventually("it is given again", is_given).await;
+        println!(
+            "{what}: it was last given {last:?} after it was taken away, and again {again:?} after it was given back"
+        );
     }
     server.stop().await;
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bailiwick_test_host::{Cluster, Kubectl};
+use bailiwick_test_host::{Cluster, Kubectl, Link};
 use http::Method;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::PostParams;
@@ -71,6 +71,40 @@ async fn groups_of_organizations_count_in_the_cluster() {
     story.roles_are_bound_that_may_be_bound(&world).await;
     story.rights_that_are_missing_are_told(&world).await;
     story.a_binding_that_goes_takes_all_along(admin).await;
+    for (what, took) in &story.took {
+        println!("{what}: {took:?}");
+        assert!(*took < BOUND, "{what} took {took:?}");
+    }
+    server.stop().await;
+}
+
+/// S-25, O-06: what is taken away while the server's connections have fallen silent, without it having been told, is lost as soon as
+/// else: it notices, and begins others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_has_fallen_silent_keeps_nothing_bound() {
+    let world = World::start_in(Cluster::options().controller_manager().start().await.unwrap()).await;
+    let link = Link::open(world.cluster.server().strip_prefix("https://").unwrap().parse().unwrap()).await.unwrap();
+    let by_link = std::fs::read_to_string(&world.kubeconfig).unwrap();
+    let by_link = by_link.replace(world.cluster.server(), &format!("https://{}", link.address()));
+    std::fs::write(&world.kubeconfig, by_link).unwrap();
+    let mut server = world.spawn();
+    let admin = world.admin();
+    done(admin, "wait --for=condition=Available apiservice/v1alpha1.org.bailiwick.dev --timeout=60s").await;
+    done_soon(admin, "get organizations").await;
+    admin.apply(OBJECTS).await.unwrap();
+    let mut story = Story::begin(&world.cluster).await;
+    let bob = story.bob.client.clone();
+    story.alice.apply(&org_group("bob")).await;
+    admin.apply(&binding("dev", "edit", "orgGroups: ['Acme:dev']")).await.unwrap();
+    story.counts("bound", &bob, true).await;
+    let label = format!("label namespace {WEB} --overwrite openshift.io/owner=organizations__");
+    for _ in 0..3 {
+        link.desert().await.unwrap();
+        done(admin, &format!("{label}Beta")).await;
+        story.counts("moved", &bob, false).await;
+        done(admin, &format!("{label}Acme")).await;
+        story.counts("given back", &bob, true).await;
+    }
     for (what, took) in &story.took {
         println!("{what}: {took:?}");
         assert!(*took < BOUND, "{what} took {took:?}");

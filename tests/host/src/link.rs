@@ -54,6 +54,8 @@ enum Mode {
     Blackhole,
     /// No connection stays, and new ones are refused.
     Cut,
+    /// No byte arrives any more over the connections that there are. New ones are whole.
+    Deserted,
 }
 
 /// The task behind a [`Link`].
@@ -64,6 +66,8 @@ struct Keeper {
     listener: Option<TcpListener>,
     /// keeper --mode--> connections
     mode_tx: watch::Sender<Mode>,
+    /// The same of connections that are deserted, which nobody tells anything any more.
+    deserted: Vec<watch::Sender<Mode>>,
     connections: JoinSet<()>,
 }
 
@@ -84,6 +88,7 @@ impl Link {
             target,
             listener: Some(listener),
             mode_tx: watch::Sender::new(Mode::Forward(Duration::ZERO)),
+            deserted: Vec::new(),
             connections: JoinSet::new(),
         };
         let (command_tx, command_rx) = mpsc::channel(1);
@@ -108,6 +113,12 @@ impl Link {
     /// Keeps connections and accepts new ones, but no byte arrives. What was sent meanwhile arrives after [`Link::restore`].
     pub async fn blackhole(&self) -> Result<(), Error> {
         self.set(Mode::Blackhole).await
+    }
+
+    /// Keeps the connections there are, over which no byte arrives ever again, as when a machine on the way has forgotten them.
+    /// New ones are whole.
+    pub async fn desert(&self) -> Result<(), Error> {
+        self.set(Mode::Deserted).await
     }
 
     /// Lets every byte arrive `delay` later, in each direction.
@@ -157,9 +168,17 @@ impl Keeper {
     }
 
     async fn set(&mut self, mode: Mode) -> io::Result<()> {
+        if mode == Mode::Deserted {
+            let whole = watch::Sender::new(Mode::Forward(Duration::ZERO));
+            let deserted = std::mem::replace(&mut self.mode_tx, whole);
+            deserted.send_replace(mode);
+            self.deserted.push(deserted);
+            return Ok(());
+        }
         if mode == Mode::Cut {
             self.listener = None;
             self.connections.shutdown().await;
+            self.deserted.clear();
         } else if self.listener.is_none() {
             self.listener = Some(TcpListener::bind(self.address).await?);
         }
@@ -199,7 +218,7 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut mode_rx: watc
             let length = from.read(&mut buffer).await?;
             let delay = match *delays.borrow() {
                 Mode::Forward(delay) => delay,
-                Mode::Blackhole | Mode::Cut => Duration::ZERO,
+                Mode::Blackhole | Mode::Cut | Mode::Deserted => Duration::ZERO,
             };
             // An empty chunk tells the writer to close.
             let chunk = buffer[..length].to_vec();

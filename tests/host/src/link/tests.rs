@@ -103,3 +103,20 @@ async fn a_dropped_link_is_gone() {
     drop(link);
     assert!(say(&mut stream, b"gone").await.is_err());
 }
+
+#[tokio::test]
+async fn deserted_connections_stay_silent_and_new_ones_are_whole() {
+    let link = Link::open(echo().await).await.unwrap();
+    let mut old = TcpStream::connect(link.address()).await.unwrap();
+    say(&mut old, b"ping").await.unwrap();
+
+    link.desert().await.unwrap();
+    old.write_all(b"lost").await.unwrap();
+    assert!(timeout(SOON, old.read(&mut [0; 4])).await.is_err(), "it stays, and says nothing");
+    let mut new = TcpStream::connect(link.address()).await.unwrap();
+    say(&mut new, b"here").await.unwrap();
+
+    link.restore().await.unwrap();
+    assert!(timeout(SOON, old.read(&mut [0; 4])).await.is_err(), "for ever");
+    say(&mut new, b"here").await.unwrap();
+}
