@@ -86,8 +86,7 @@ async fn what_is_served_in_another_version(shop: &Shop) {
     write(shop, "goes", HELD).await;
     write(shop, "taken-out", HELD).await;
     serve(shop, false, true).await;
-    let told = shop.says("kept", "kept", "Blocked", "KindNotServed").await;
-    assert_eq!(told["object"]["uid"], uid, "{told:#}");
+    shop.says("kept", "kept", "Blocked", "KindNotServed").await;
     let bundle = shop.bundle("kept").await;
     let inventory = bundle["status"]["inventory"].as_array().unwrap();
     let item = inventory.iter().find(|item| item["resource"] == "kept").unwrap();
