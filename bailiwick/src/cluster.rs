@@ -53,16 +53,15 @@ impl Cluster {
     pub(crate) async fn reach(flags: &ModeFlags) -> Result<Self, ClusterError> {
         let own = config(flags, None).await?;
         let url = own.cluster_url.to_string();
-        let reviewer = async |file: &Option<PathBuf>| {
-            let config = config(flags, file.as_ref()).await?;
-            Ok::<_, ClusterError>(timely(Client::try_from(config)?))
-        };
+        let authentication = config(flags, flags.authentication_kubeconfig.as_ref()).await?;
+        let authorization = config(flags, flags.authorization_kubeconfig.as_ref()).await?;
         Ok(Self {
             url,
             attentive: timely(attentive(own.clone())?),
             own: timely(Client::try_from(own)?),
-            authentication: reviewer(&flags.authentication_kubeconfig).await?,
-            authorization: reviewer(&flags.authorization_kubeconfig).await?,
+            authentication: timely(Client::try_from(authentication)?),
+            // What is to be taken away waits for its answers.
+            authorization: timely(attentive(authorization)?),
         })
     }
 }
