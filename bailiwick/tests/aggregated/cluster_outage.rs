@@ -147,7 +147,7 @@ async fn a_connection_that_has_fallen_silent_keeps_nothing_given() {
         eventually("it is given", is_given).await;
         link.desert().await.unwrap();
         world.run(&away).await;
-        let last = given.ends(what).await;
+        let last = given.ends_for_good(what).await;
         world.run(&back).await;
         let again = eventually("it is given again", is_given).await;
         println!(

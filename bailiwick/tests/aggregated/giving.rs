@@ -99,6 +99,19 @@ impl Given {
         last
     }
 
+    /// It is given no longer than it may be, though whoever answers finds its way back meanwhile. How long it was given.
+    pub(crate) async fn ends_for_good(&self, gone_was: &str) -> Duration {
+        let (gone, mut last) = (Instant::now(), Duration::ZERO);
+        while gone.elapsed() < 3 * GIVEN_FOR {
+            let asked = gone.elapsed();
+            if self.is_given().await {
+                last = asked;
+            }
+            assert!(last < GIVEN_FOR, "it is still given {last:?} after {gone_was} was taken away");
+        }
+        last
+    }
+
     /// Whether bob is said to have it.
     pub(crate) async fn is_given(&self) -> bool {
         let answer = self.cluster.send(Method::POST, "/authorize", &[], &self.review).await.unwrap().expect(200);
