@@ -2,16 +2,21 @@
 """Tries the mutants that `cargo mutants` lists, but builds them all at once.
 
 All of them are put into one copy of the source, each behind a question whether it is its turn. That is built once, and the
-tests are run once for each. What cannot be put in so, or does not build, is listed at the end for `cargo mutants` itself.
+tests are run for each, the quick ones first and only those that come to where it is, until one fails. What is missed so is tried
+with all tests. What cannot be put in so, or does not build, is listed at the end for `cargo mutants` itself.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,13 +28,34 @@ PARSER = Parser(Language(tree_sitter_rust.language()))
 MAX_BUILDS = 20
 # How much longer than without a mutant the tests may take, and at least, in seconds.
 PATIENCE, MIN_PATIENCE = 5, 30
+# Tests that take no longer, in seconds, are run before the others.
+QUICK = 0.25
+# How long a test may take that nothing is known about, in seconds.
+MAX_TEST = 900
+# Each program is built once and runs for seconds: what is quick to build wins.
+QUICKLY = ["--config=profile.dev.debug=false", "--config=profile.dev.package.bailiwick-apiserver.opt-level=0"]
 TURN = """
-/// Whose turn it is.
+/// Whose turn it is, and who was asked about.
 pub(crate) mod mutant_turn {
-    static TURN: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
+    use std::io::Write as _;
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    type Asked = (std::fs::File, Vec<AtomicBool>);
+
+    static TURN: LazyLock<u32> = LazyLock::new(|| {
         std::env::var("MUTANT").ok().and_then(|turn| turn.parse().ok()).unwrap_or(0)
     });
+    static ASKED: LazyLock<Option<Asked>> = LazyLock::new(|| {
+        let file = std::fs::OpenOptions::new().append(true).open(std::env::var_os("MUTANTS_ASKED")?).ok()?;
+        Some((file, (0..=MOST).map(|_| AtomicBool::new(false)).collect()))
+    });
     pub(crate) fn is(number: u32) -> bool {
+        if let Some((file, asked)) = &*ASKED {
+            if !asked[number as usize].swap(true, Ordering::Relaxed) {
+                let _ = (&*file).write_all(format!("{number}\\n").as_bytes());
+            }
+        }
         *TURN == number
     }
 }
@@ -231,7 +257,7 @@ def copy(root, tree):
 
 def build(tree, arguments):
     """The test programs, or the errors."""
-    done = cargo(tree, ["test", "--no-run", "--locked", "--message-format=json", *arguments])
+    done = cargo(tree, ["test", "--no-run", "--locked", *QUICKLY, "--message-format=json", *arguments])
     programs, errors = [], []
     for line in done.stdout.splitlines():
         message = json.loads(line)
@@ -244,47 +270,127 @@ def build(tree, arguments):
     return programs, errors
 
 
-def run(programs, number, patience):
-    """Whether a test notices, by which program, and how long that took."""
-    environment = dict(os.environ, MUTANT=str(number), RUST_BACKTRACE="0")
-    begun = time.monotonic()
-    for program, folder in programs:
+def run(program, folder, arguments, environment, patience):
+    """What the tests of a program say, up to the first that fails: the verdict, and which test it was."""
+    process = subprocess.Popen(
+        [program, *arguments], cwd=folder, env=dict(os.environ, RUST_BACKTRACE="0", **environment),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+        start_new_session=True,
+    )
+    late = threading.Event()
+
+    def end():
         try:
-            done = subprocess.run(
-                [program], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                stdin=subprocess.DEVNULL, timeout=patience,
-            )
-        except subprocess.TimeoutExpired:
-            return "timeout", time.monotonic() - begun
-        if done.returncode != 0:
-            return "caught", time.monotonic() - begun
-    return "MISSED", time.monotonic() - begun
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def give_up():
+        late.set()
+        end()
+
+    timer = threading.Timer(patience, give_up)
+    timer.start()
+    failed = None
+    for line in process.stdout:
+        found = re.match(r"test (\S+).* \.\.\. FAILED", line)
+        if found:
+            failed = found[1]
+            end()
+            break
+    process.stdout.close()
+    code = process.wait()
+    timer.cancel()
+    if failed is not None:
+        return "caught", failed
+    if late.is_set():
+        return "timeout", pathlib.Path(program).name
+    if code != 0:
+        return "caught", pathlib.Path(program).name
+    return "MISSED", None
+
+
+class Test:
+    """A test, how long it takes, and the mutants that it comes to."""
+
+    def __init__(self, program, folder, name):
+        self.program, self.folder, self.name = program, folder, name
+
+    def try_alone(self):
+        """Whether it passes without a mutant, twice at most: other things may keep the machine busy."""
+        for _ in range(2):
+            with tempfile.NamedTemporaryFile("r") as asked:
+                begun = time.monotonic()
+                environment = {"MUTANT": "0", "MUTANTS_ASKED": asked.name}
+                verdict, _ = run(self.program, self.folder, ["--exact", self.name], environment, MAX_TEST)
+                self.seconds = time.monotonic() - begun
+                self.mutants = {int(line) for line in asked}
+            if verdict == "MISSED":
+                return True
+        return False
+
+
+def tests_of(programs, skipped):
+    for program, folder in programs:
+        listed = subprocess.run([program, "--list", "--format=terse"], cwd=folder, capture_output=True, text=True, check=True)
+        for line in listed.stdout.splitlines():
+            name, _, kind = line.rpartition(": ")
+            if kind == "test" and name not in skipped:
+                yield Test(program, folder, name)
+
+
+def attempt(number, tests, programs, skipped):
+    """What becomes of a mutant, by which test, and how long that took."""
+    begun = time.monotonic()
+    environment = {"MUTANT": str(number)}
+    coming = [test for test in tests if number in test.mutants]
+    rounds = {}
+    for test in coming:
+        rounds.setdefault((test.seconds > QUICK, test.program, test.folder), []).append(test)
+    for (_, program, folder), chosen in sorted(rounds.items(), key=lambda found: (found[0][0], sum(t.seconds for t in found[1]))):
+        patience = max(MIN_PATIENCE, PATIENCE * sum(test.seconds for test in chosen))
+        names = [test.name for test in chosen]
+        verdict, by = run(program, folder, ["--exact", *names], environment, patience)
+        if verdict != "MISSED":
+            return verdict, by, time.monotonic() - begun
+    # What is left to chance may come elsewhere with a mutant, or among other tests.
+    for program, folder in programs if coming else []:
+        arguments = ["--exact", *(argument for name in skipped for argument in ("--skip", name))]
+        patience = max(MIN_PATIENCE, PATIENCE * sum(test.seconds for test in tests if test.program == program))
+        verdict, by = run(program, folder, arguments, environment, patience)
+        if verdict != "MISSED":
+            return verdict, by, time.monotonic() - begun
+    return "MISSED", f"{len(coming)} tests that come to it", time.monotonic() - begun
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--package", action="append", required=True, help="whose mutants, and whose tests")
     parser.add_argument("--file", action="append", default=[], help="only mutants of these files")
+    parser.add_argument("--re", action="append", default=[], help="only mutants whose names these expressions match")
     parser.add_argument("--test", action="append", default=[], help="tests of these names, beside those of the library")
+    parser.add_argument("--skip", action="append", default=[], help="the whole name of a test that is not run")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--tree", required=True, help="a folder for the copy of the source; what is in it goes")
     parser.add_argument("--report", help="a file for what became of each")
     options = parser.parse_args()
     root = pathlib.Path(cargo(".", ["locate-project", "--workspace", "--message-format=plain"]).stdout.strip()).parent
-    files = [argument for name in options.file for argument in ("--file", name)]
+    chosen = [argument for name in options.file for argument in ("--file", name)]
+    chosen += [argument for expression in options.re for argument in ("--re", expression)]
     packages = [argument for name in options.package for argument in ("--package", name)]
-    listed = cargo(root, ["mutants", "--list", "--json", *packages, *files])
+    listed = cargo(root, ["mutants", "--list", "--json", *packages, *chosen])
     if listed.returncode != 0:
         sys.exit(listed.stderr)
     mutants = json.loads(listed.stdout)
     tree = pathlib.Path(options.tree)
     copy(root, tree)
+    turn = TURN.replace("MOST", str(len(mutants)))
     sources, left_out = {}, set()
     for number, mutant in enumerate(mutants, 1):
         path = tree / mutant["file"]
         source = sources.setdefault(path, File(path))
         library = tree / pathlib.Path(mutant["file"]).parts[0] / "src/lib.rs"
-        sources.setdefault(library, File(library)).end = TURN
+        sources.setdefault(library, File(library)).end = turn
         if not source.add(number, mutant):
             left_out.add(number)
     arguments = [*packages, "--lib", *(argument for name in options.test for argument in ("--test", name))]
@@ -304,23 +410,24 @@ def main():
         if not blamed - left_out:
             sys.exit("\n".join(error["rendered"] for error in errors[:5]))
         left_out |= blamed
-    begun = time.monotonic()
-    verdict, _ = run(programs, 0, 3600)
-    if verdict != "MISSED":
-        sys.exit("the tests fail without a mutant")
-    took = time.monotonic() - begun
-    patience = max(MIN_PATIENCE, PATIENCE * took)
+    tests = list(tests_of(programs, options.skip))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        passed = list(pool.map(Test.try_alone, tests))
+    failing = [test.name for test, passes in zip(tests, passed) if not passes]
+    if failing:
+        sys.exit(f"these tests fail without a mutant; --skip leaves them out: {', '.join(failing)}")
     tried = [(number, mutant) for number, mutant in enumerate(mutants, 1) if number not in left_out]
-    print(f"{len(tried)} mutants, {len(left_out)} left out; the tests take {took:.1f} s", file=sys.stderr)
+    took = sum(test.seconds for test in tests)
+    print(f"{len(tried)} mutants, {len(left_out)} left out; {len(tests)} tests, which take {took:.1f} s", file=sys.stderr)
     counts = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        verdicts = pool.map(lambda found: run(programs, found[0], patience), tried)
+        verdicts = pool.map(lambda found: attempt(found[0], tests, programs, options.skip), tried)
         report = open(options.report, "w") if options.report else sys.stdout
-        for (_, mutant), (verdict, seconds) in zip(tried, verdicts):
+        for (_, mutant), (verdict, by, seconds) in zip(tried, verdicts):
             counts[verdict] = counts.get(verdict, 0) + 1
-            print(f"{verdict} {seconds:.1f}s {mutant['name']}", file=report, flush=True)
+            print(f"{verdict} {seconds:.1f}s {mutant['name']} ({by})", file=report, flush=True)
             if verdict == "MISSED":
-                print(f"MISSED {mutant['name']}", file=sys.stderr)
+                print(f"MISSED {mutant['name']} ({by})", file=sys.stderr, flush=True)
         for number in sorted(left_out):
             print(f"left out {mutants[number - 1]['name']}", file=report, flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())), file=sys.stderr)
