@@ -9,3 +9,4 @@ mod headers;
 mod projects;
 mod quotas;
 mod tokens;
+mod trust;
