@@ -16,7 +16,7 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 
 use crate::authentication::is_by_certificate;
 use crate::body;
-use crate::form::{Form, Shape};
+use crate::form::Form;
 use crate::resource::{Answer, refuse};
 use crate::respond;
 
@@ -67,7 +67,7 @@ where
     let review = read(&body)?;
     let answered = review_access(authorizer, review).await.map_err(refuse)?;
     let form = Form::of_status(&head.headers, None, now);
-    let form = Form { media_type: MediaType::Json, shape: Shape::Plain, layout: Layout::Compact, ..form };
+    let form = Form { media_type: MediaType::Json, layout: Layout::Compact, ..form };
     Ok(respond::value(&form, StatusCode::OK, answered.as_value()))
 }
 

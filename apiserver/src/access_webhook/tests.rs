@@ -1,8 +1,15 @@
 //! Who may ask, and what is read.
 
-use bailiwick_registry::{Attributes, AuthorizationTarget, Authorizer, Decision, ResourceAttributes, User};
+use std::time::SystemTime;
 
-use super::{WebhookCallers, read};
+use bailiwick_registry::{AllowGroup, Attributes, AuthorizationTarget, Authorizer, Decision, ResourceAttributes, User};
+use bytes::Bytes;
+use http::Request;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+
+use super::{WebhookCallers, answer, read};
 
 /// `None` if others may say.
 async fn may(name: &str, credential: &str, verb: &str, path: &str) -> Option<bool> {
@@ -53,5 +60,24 @@ fn only_the_review_that_it_answers_is_read() {
     ] {
         let refusal = read(bad).unwrap_err();
         assert_eq!(refusal.code(), 400, "{refusal:?}");
+    }
+}
+
+/// Whoever asks reads JSON, and not for pleasure: what else the headers wish for is not given.
+#[tokio::test]
+async fn the_answer_is_json_whatever_is_wished_for() {
+    for (accept, agent) in [("application/json", "kube-apiserver"), ("application/yaml", "curl/8.5.0")] {
+        let head = Request::post("/authorize").header(ACCEPT, accept).header(USER_AGENT, agent);
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": { "user": "ann", "groups": ["system:masters"], "resourceAttributes": { "verb": "get", "resource": "pods" } },
+        });
+        let (head, body) = head.body(Full::new(Bytes::from(review.to_string()))).unwrap().into_parts();
+        let answered = answer(&AllowGroup::MASTERS, &head, body, SystemTime::UNIX_EPOCH).await.unwrap();
+        assert_eq!(answered.headers()[CONTENT_TYPE], "application/json", "{accept}");
+        let text = answered.into_body().collect().await.unwrap().to_bytes();
+        let read: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(read["status"]["allowed"], true, "{read}");
+        assert!(!text.trim_ascii_end().contains(&b'\n'), "{accept}, {agent}: {text:?}");
     }
 }

@@ -220,3 +220,6 @@ impl UsedKeys {
         Self { keys, verified: Mutex::new(Generations::new(MAX_VERIFIED)) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,6 +66,56 @@ fn files_are_read_as_in_kubernetes() {
     assert_eq!(used, [true; STRICTER.len()]);
 }
 
+/// What else is wrong is said also where a file is refused for what this server cannot do yet, and nothing that is not.
+#[test]
+fn all_that_is_wrong_is_said() {
+    let said = |audiences: Value, policy: &str, rules: Value, extra: Value| {
+        let text = json!({
+            "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration",
+            "jwt": [{
+                "issuer": {"url": "https://a", "audiences": audiences, "audienceMatchPolicy": policy},
+                "claimValidationRules": rules,
+                "claimMappings": {"username": {"claim": "sub", "prefix": ""}, "extra": extra},
+            }],
+        });
+        match AuthenticationConfiguration::from_yaml(text.to_string().as_bytes(), &[]) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let (one, two, none) = (json!(["a"]), json!(["a", "b"]), json!([]));
+    for (audiences, policy, is_right) in [
+        (&one, "", true),
+        (&one, "MatchAny", true),
+        (&one, "MatchAll", false),
+        (&two, "MatchAny", true),
+        (&two, "", false),
+        (&two, "MatchAll", false),
+    ] {
+        let said = said(audiences.clone(), policy, none.clone(), none.clone());
+        assert_eq!(said.is_empty(), is_right, "{audiences} {policy}: {said}");
+    }
+    for (rule, value) in
+        [(json!({"expression": "true"}), false), (json!({"expression": "true", "requiredValue": "x"}), true)]
+    {
+        let said = said(one.clone(), "", json!([rule]), none.clone());
+        assert!(said.contains("claimValidationRules[0].expression"), "{said}");
+        assert_eq!(said.contains("claimValidationRules[0].requiredValue"), value, "{said}");
+    }
+    for (key, is_reserved) in [
+        ("kubernetes.io/a", true),
+        ("x.kubernetes.io/a", true),
+        ("k8s.io/a", true),
+        ("x.k8s.io/a", true),
+        ("notk8s.io/a", false),
+        ("k8s.io.example.dev/a", false),
+    ] {
+        let said = said(one.clone(), "", none.clone(), json!([{"key": key, "valueExpression": "claims.a"}]));
+        assert!(said.contains("extra[0].valueExpression"), "{said}");
+        assert_eq!(said.contains("reserved for Kubernetes"), is_reserved, "{key}: {said}");
+    }
+}
+
 #[test]
 fn anonymous_requests_are_where_the_file_says() {
     let read = |text: &str| {

@@ -98,6 +98,7 @@ fn several_authorities_in_one_file_are_one_pool() {
     for authority in [old, new] {
         both.verify(&chain(&authority.client("jane", &[]).unwrap()), now()).unwrap();
     }
+    assert_eq!(format!("{both:?}"), "CaPool { authorities: 2 }");
 }
 
 #[test]
@@ -135,6 +136,13 @@ fn a_certificate_counts_no_longer_than_its_authorities() {
     let until = |found: bailiwick_apiserver::ClientCertificate| found.not_after as u64;
     assert_eq!(until(Made::new(long).verify(|_| {}, NOW).unwrap()), NOW + DAY, "its own end");
     assert_eq!(until(Made::new(|_| {}).verify(long, NOW).unwrap()), NOW + DAY, "its authority's");
+
+    let (other, one) = (Made::new(long), Made::new(|_| {}));
+    let both = CaPool::from_pem(format!("{}{}", other.issuer.pem(), one.issuer.pem()).as_bytes()).unwrap();
+    let mut params = leaf_params();
+    long(&mut params);
+    let leaf = params.signed_by(&KeyPair::generate().unwrap(), &one.issuer).unwrap();
+    assert_eq!(until(both.verify(&[leaf.der().clone()], now()).unwrap()), NOW + DAY, "not that of another authority");
 
     let root = Made::new(long);
     let mut params = authority_params();

@@ -108,7 +108,10 @@ async fn a_refusal_does_not_repeat_the_token() {
     let authenticator = JwtAuthenticator::new(JwtOptions::default(), Arc::new(bailiwick_registry::SystemClock));
     authenticator.set_fixed(&configuration, &Algorithms::all(), KeySet::default());
     let token = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhIn0.c2VjcmV0";
-    let refusal = authenticator.authenticate(&Token::new(token)).await.unwrap_err().to_string();
+    let refusal = authenticator.authenticate(&Token::new(token)).await.unwrap_err();
+    // Keys that do not change need not be waited for.
+    assert_eq!(authenticator.authenticate_at_once(&Token::new(token)), Some(Err(refusal.clone())));
+    let refusal = refusal.to_string();
     for part in token.split('.') {
         assert!(!refusal.contains(part), "{refusal}");
     }
@@ -125,6 +128,8 @@ fn keys_that_cannot_sign_are_passed_over() {
         json!([key])
     };
     assert_eq!(length(json!([key])), Ok(1));
+    let is_empty = |keys: Value| KeySet::from_json(json!({ "keys": keys }).to_string().as_bytes()).unwrap().is_empty();
+    assert!(is_empty(json!([])) && !is_empty(json!([key])));
     assert_eq!(length(with("use", json!("sig"))), Ok(1));
     assert_eq!(length(with("key_ops", json!(["verify"]))), Ok(1));
     for (name, value) in [

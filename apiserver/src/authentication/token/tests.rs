@@ -1,3 +1,5 @@
+use futures::FutureExt;
+
 use super::*;
 
 /// Knows one token, refuses another.
@@ -14,6 +16,20 @@ impl TokenAuthenticator for One {
             text if text == self.refused => Err(TokenError(format!("{} refuses", self.known))),
             _ => Ok(None),
         }
+    }
+}
+
+/// Says at once what the other says, but for the tokens of which it says nothing at once.
+struct AtOnce(One, &'static str);
+
+#[async_trait]
+impl TokenAuthenticator for AtOnce {
+    async fn authenticate(&self, token: &Token) -> Result<Option<User>, TokenError> {
+        self.0.authenticate(token).await
+    }
+
+    fn authenticate_at_once(&self, token: &Token) -> Option<Result<Option<User>, TokenError>> {
+        (token.expose() != self.1).then(|| self.authenticate(token).now_or_never().unwrap())
     }
 }
 
@@ -78,4 +94,21 @@ async fn who_knows_a_token_counts_also_behind_who_refuses_it() {
     }
     let refused = chain.authenticate(&Token::new("bad")).await.unwrap_err();
     assert_eq!(refused.0, "c refuses, d refuses");
+}
+
+/// At once is said what would be said after waiting, or nothing.
+#[tokio::test]
+async fn a_chain_says_at_once_what_it_would_say_later() {
+    let one = |known, refused, slow| -> Arc<dyn TokenAuthenticator> { Arc::new(AtOnce(One { known, refused }, slow)) };
+    let chain = TokenAuthenticatorChain::new(vec![one("a", "b", "slow"), one("b", "bad", "c"), one("c", "bad", "")]);
+    for (token, known) in [("a", Ok(true)), ("b", Ok(true)), ("x", Ok(false)), ("bad", Err(()))] {
+        let token = Token::new(token);
+        let at_once = chain.authenticate_at_once(&token).unwrap();
+        assert_eq!(at_once.as_ref().map(Option::is_some).map_err(drop), known, "{at_once:?}");
+        let later = chain.authenticate(&token).await;
+        assert_eq!(at_once.map(|user| user.map(|user| user.name)), later.map(|user| user.map(|user| user.name)));
+    }
+    for slow in ["slow", "c"] {
+        assert!(chain.authenticate_at_once(&Token::new(slow)).is_none(), "{slow}");
+    }
 }
