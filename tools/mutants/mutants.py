@@ -84,7 +84,7 @@ class File:
             if byte == 10:
                 self.lines.append(offset + 1)
         self.sites = {}
-        self.ranges = []  # (start, end, numbers) in what was written
+        self.ranges = []  # (start, end, numbers, whether it is what one mutant puts there) in what was written
         self.end = ""
 
     def offset(self, place):
@@ -105,13 +105,21 @@ class File:
     def site(self, start, end, kind):
         return self.sites.setdefault((start, end, kind), Site(start, end, kind))
 
+    def is_or_beside_let(self, mutant):
+        """Whether it puts an `||` beside a `let`, which no compiler takes."""
+        at = self.offset(mutant["span"]["start"])
+        node = self.tree.root_node.descendant_for_byte_range(at, at + 1)
+        return mutant["replacement"] == "||" and node.parent is not None and node.parent.type == "let_chain"
+
     def add(self, number, mutant):
         """Puts a mutant into its place. False if that cannot be done."""
         span = mutant["span"]
         start, end = self.offset(span["start"]), self.offset(span["end"])
         replacement, genre = mutant["replacement"], mutant["genre"]
         if genre == "FnValue":
-            if "impl " in (mutant["function"]["return_type"] or ""):
+            returns = (mutant["function"]["return_type"] or "").removeprefix("-> ")
+            is_iterator = returns.startswith("impl Iterator")
+            if "impl " in returns and not is_iterator:
                 return False
             is_body = lambda node: node.type == "block" and node.parent.type == "function_item"
             body = self.node(start, end, is_body)
@@ -120,6 +128,9 @@ class File:
             header = self.text(body.parent.start_byte, body.start_byte)
             if "const fn" in header:
                 return False
+            if is_iterator:
+                self.site(body.start_byte, body.end_byte, "iterator").mutants.append((number, replacement))
+                return True
             value = "return;" if replacement == "()" else f"return {replacement};"
             site = self.site(body.start_byte + 1, body.start_byte + 1, "body")
             site.mutants.append((number, value))
@@ -201,9 +212,21 @@ class File:
         none_of = " && ".join(f"!{is_turn(number)}" for number in numbers)
         if site.kind == "body":
             for number, value in mutants:
+                self.put(f" if {is_turn(number)} ")
                 branch = self.length
-                self.put(f" if {is_turn(number)} {{ {value} }}")
-                self.ranges.append((branch, self.length, [number]))
+                self.put(f"{{ {value} }}")
+                self.ranges.append((branch, self.length, [number], True))
+        elif site.kind == "iterator":
+            # What these return is of one type, which is made one for all.
+            self.put("{ let it: Box<dyn Iterator<Item = _> + '_> = ")
+            for number, other in mutants:
+                self.put(f"if {is_turn(number)} ")
+                branch = self.length
+                self.put(f"{{ Box::new({other}) }} else ")
+                self.ranges.append((branch, self.length, [number], True))
+            self.put("{ Box::new(")
+            self.emit_range(site.start, site.end, inner)
+            self.put(") }; it }")
         elif site.kind == "arm":
             self.put(f" if {none_of}")
         elif site.kind == "guard":
@@ -213,27 +236,30 @@ class File:
         else:
             self.put("(")
             for number, other in mutants:
+                self.put(f"if {is_turn(number)} ")
                 branch = self.length
-                self.put(f"if {is_turn(number)} {{ {other} }} else ")
-                self.ranges.append((branch, self.length, [number]))
+                self.put(f"{{ {other} }} else ")
+                self.ranges.append((branch, self.length, [number], True))
             self.put("{ ")
             self.emit_range(site.start, site.end, inner)
             self.put(" })")
-        self.ranges.append((begin, self.length, numbers))
+        self.ranges.append((begin, self.length, numbers, False))
 
     def blamed(self, start, end):
-        """The mutants in the smallest range around a place in what was written; else those of the function around it."""
+        """The mutants in the smallest range around a place in what was written; else those of the function around it. And
+        whether the place is in what the mutant itself puts there."""
         around = [found for found in self.ranges if found[0] <= start and end <= found[1]]
         if around:
-            return min(around, key=lambda found: found[1] - found[0])[2]
+            smallest = min(around, key=lambda found: found[1] - found[0])
+            return smallest[2], smallest[3]
         tree = PARSER.parse(self.path.read_bytes())
         node = tree.root_node.descendant_for_byte_range(start, start)
         while node is not None and node.type != "function_item":
             node = node.parent
         if node is None:
-            return []
+            return [], False
         inside = [found for found in self.ranges if node.start_byte <= found[0] and found[1] <= node.end_byte]
-        return [number for found in inside for number in found[2]]
+        return [number for found in inside for number in found[2]], False
 
 
 def holds_let(node):
@@ -385,13 +411,16 @@ def main():
     tree = pathlib.Path(options.tree)
     copy(root, tree)
     turn = TURN.replace("MOST", str(len(mutants)))
-    sources, left_out = {}, set()
+    sources, left_out, unviable = {}, set(), set()
     for number, mutant in enumerate(mutants, 1):
         path = tree / mutant["file"]
         source = sources.setdefault(path, File(path))
         library = tree / pathlib.Path(mutant["file"]).parts[0] / "src/lib.rs"
         sources.setdefault(library, File(library)).end = turn
-        if not source.add(number, mutant):
+        if source.is_or_beside_let(mutant):
+            unviable.add(number)
+            left_out.add(number)
+        elif not source.add(number, mutant):
             left_out.add(number)
     arguments = [*packages, "--lib", *(argument for name in options.test for argument in ("--test", name))]
     for _ in range(MAX_BUILDS):
@@ -405,7 +434,10 @@ def main():
             for span in error["spans"]:
                 source = sources.get(tree / span["file_name"])
                 if source is not None and span["is_primary"]:
-                    blamed.update(source.blamed(span["byte_start"], span["byte_end"]))
+                    numbers, by_itself = source.blamed(span["byte_start"], span["byte_end"])
+                    blamed.update(numbers)
+                    if by_itself:
+                        unviable.update(numbers)
         print(f"{len(errors)} errors; without {len(blamed)} more", file=sys.stderr)
         if not blamed - left_out:
             sys.exit("\n".join(error["rendered"] for error in errors[:5]))
@@ -415,13 +447,16 @@ def main():
         passed = list(pool.map(Test.try_alone, tests))
     failing = [test.name for test, passes in zip(tests, passed) if not passes]
     if failing:
-        sys.exit(f"these tests fail without a mutant; --skip leaves them out: {', '.join(failing)}")
+        print(f"left out, for they fail without a mutant: {', '.join(failing)}", file=sys.stderr)
+    skipped = [*options.skip, *failing]
+    tests = [test for test in tests if test.name not in skipped]
     tried = [(number, mutant) for number, mutant in enumerate(mutants, 1) if number not in left_out]
     took = sum(test.seconds for test in tests)
-    print(f"{len(tried)} mutants, {len(left_out)} left out; {len(tests)} tests, which take {took:.1f} s", file=sys.stderr)
+    without = f"{len(unviable)} unviable, {len(left_out - unviable)} left out"
+    print(f"{len(tried)} mutants, {without}; {len(tests)} tests, which take {took:.1f} s", file=sys.stderr, flush=True)
     counts = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        verdicts = pool.map(lambda found: attempt(found[0], tests, programs, options.skip), tried)
+        verdicts = pool.map(lambda found: attempt(found[0], tests, programs, skipped), tried)
         report = open(options.report, "w") if options.report else sys.stdout
         for (_, mutant), (verdict, by, seconds) in zip(tried, verdicts):
             counts[verdict] = counts.get(verdict, 0) + 1
@@ -429,7 +464,8 @@ def main():
             if verdict == "MISSED":
                 print(f"MISSED {mutant['name']} ({by})", file=sys.stderr, flush=True)
         for number in sorted(left_out):
-            print(f"left out {mutants[number - 1]['name']}", file=report, flush=True)
+            what = "unviable" if number in unviable else "left out"
+            print(f"{what} {mutants[number - 1]['name']}", file=report, flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())), file=sys.stderr)
 
 
