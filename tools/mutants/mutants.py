@@ -392,8 +392,7 @@ def attempt(number, tests, programs, skipped):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--package", action="append", required=True, help="whose mutants, and whose tests")
-    parser.add_argument("--file", action="append", default=[], help="only mutants of these files")
-    parser.add_argument("--re", action="append", default=[], help="only mutants whose names these expressions match")
+    parser.add_argument("--re", default="", help="only mutants whose names, as they are listed, this expression finds")
     parser.add_argument("--test", action="append", default=[], help="tests of these names, beside those of the library")
     parser.add_argument("--skip", action="append", default=[], help="the whole name of a test that is not run")
     parser.add_argument("--jobs", type=int, default=1)
@@ -401,13 +400,12 @@ def main():
     parser.add_argument("--report", help="a file for what became of each")
     options = parser.parse_args()
     root = pathlib.Path(cargo(".", ["locate-project", "--workspace", "--message-format=plain"]).stdout.strip()).parent
-    chosen = [argument for name in options.file for argument in ("--file", name)]
-    chosen += [argument for expression in options.re for argument in ("--re", expression)]
     packages = [argument for name in options.package for argument in ("--package", name)]
-    listed = cargo(root, ["mutants", "--list", "--json", *packages, *chosen])
+    listed = cargo(root, ["mutants", "--list", "--json", *packages])
     if listed.returncode != 0:
         sys.exit(listed.stderr)
-    mutants = json.loads(listed.stdout)
+    # Its own choice of files only adds to that of its configuration.
+    mutants = [mutant for mutant in json.loads(listed.stdout) if re.search(options.re, mutant["name"])]
     tree = pathlib.Path(options.tree)
     copy(root, tree)
     turn = TURN.replace("MOST", str(len(mutants)))
