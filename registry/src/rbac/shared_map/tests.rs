@@ -6,7 +6,7 @@ fn names_are_found_across_growth() {
     for number in 0..5_000_usize {
         assert_eq!(map.insert(&format!("n{number}"), number), None);
     }
-    assert!(map.shards.len() > 16, "{} shards", map.shards.len());
+    assert_eq!(map.shards.len(), 256);
     for number in 0..5_000 {
         assert_eq!(map.get(&format!("n{number}")), Some(&number));
     }
@@ -48,4 +48,21 @@ fn what_becomes_empty_goes() {
     assert_eq!(map.get("a"), Some(&vec![1, 2]));
     map.edit("a", Vec::clear, Vec::is_empty);
     assert_eq!((map.get("a"), map.len), (None, 0));
+}
+
+/// There are to be no more than sixty-four names to a shard, nor many fewer.
+#[test]
+fn shards_grow_with_names() {
+    let mut map = SharedMap::default();
+    let mut grown = Vec::new();
+    assert!(map.is_empty());
+    for number in 1..=1_025_usize {
+        let before = map.shards.len();
+        map.insert(&number.to_string(), ());
+        if map.shards.len() != before {
+            grown.push((number, map.shards.len()));
+        }
+    }
+    assert_eq!(grown, [(65, 4), (257, 16), (1_025, 64)]);
+    assert!(!map.is_empty());
 }
