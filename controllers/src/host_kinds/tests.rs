@@ -9,11 +9,14 @@ use tower_service::Service;
 
 use super::*;
 
+/// A code and a body.
+type ByPath = dyn Fn(&str) -> (u16, String) + Send + Sync;
+
 /// A host that answers by path, and counts how often it is asked.
 #[derive(Clone)]
 pub(crate) struct Answers {
     asked: Arc<AtomicUsize>,
-    answer: Arc<dyn Fn(&str) -> (u16, String) + Send + Sync>,
+    answer: Arc<ByPath>,
 }
 
 impl Answers {

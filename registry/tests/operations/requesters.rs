@@ -129,7 +129,7 @@ async fn it_goes_when_the_object_does() {
     world.delete("a", "w", &DeleteOptions::default()).await.unwrap();
     assert_eq!(extra(&world, version(&made)).await.unwrap(), scopes(SECRET));
     let free = |object: &mut Object| {
-        object.edit_as_value(|value| drop(value["metadata"].as_object_mut().unwrap().remove("finalizers")))
+        object.edit_as_value(|value| drop(value["metadata"].as_object_mut().unwrap().remove("finalizers")));
     };
     world.patch("a", "w", free).await.unwrap();
     assert_eq!(rows(&world).await, 0);
