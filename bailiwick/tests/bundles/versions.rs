@@ -115,8 +115,15 @@ async fn what_is_served_in_another_version(shop: &Shop) {
     // It is the same one when it can be had again as it was made.
     serve(shop, true, true).await;
     shop.ready("kept").await;
-    assert_eq!(shop.root.get(&format!("{}/kept", gadgets("v1"))).await.expect(200)["metadata"]["uid"], uid);
+    let gadget = format!("{}/kept", gadgets("v1"));
+    assert_eq!(shop.root.get(&gadget).await.expect(200)["metadata"]["uid"], uid);
+
+    // Nothing is left that is held: as long as the Bundle is there, it would be held again.
+    let path = format!("{BUNDLES}/kept");
+    shop.root.delete(&path).await.expect(200);
+    shop.until(&gadget, |gadget| gadget["metadata"]["deletionTimestamp"].is_string()).await;
     let_go(shop, "kept").await;
+    shop.gone(&path).await;
 }
 
 /// B-SMITH-5, P-4: what can be reached in no version is not gone: its Bundle waits and says so, until it can be reached, or its
