@@ -179,9 +179,8 @@ impl Registry {
             None => rules.prepare_create(ctx, object).await?,
             Some(old) => rules.prepare_update(ctx, object, old).await?,
         }
-        requester::stamp(ctx, kind, object, old);
         self.complete_by_all(ctx, kind, object, old).await?;
-        requester::confirm(ctx, kind, object, old);
+        requester::stamp(ctx, kind, object, old);
         judged.confirm(kind, object)?;
         Ok(requester::take_extra(kind, object))
     }

@@ -23,16 +23,9 @@ const EXTRA: &str = "extra";
 /// What authentication knows of a user beyond names and groups.
 pub(crate) type Extra = BTreeMap<String, Vec<String>>;
 
-/// Says who asks, if they change what the object asks for.
+/// Says who asks, if they change what the object asks for; else who asked before. A rule may have said that it is who asks now,
+/// although nothing else changes, and nobody else.
 pub(crate) fn stamp(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object, old: Option<&Object>) {
-    if !kind.kind().stamps_requester() || old.is_some_and(|old| !content_differs(kind, object, old)) {
-        return;
-    }
-    put(object, Some(asking(ctx)));
-}
-
-/// Puts right what a rule may have written there: no one but who asks or, if nothing else is asked for, who asked before.
-pub(crate) fn confirm(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object, old: Option<&Object>) {
     if !kind.kind().stamps_requester() {
         return;
     }
@@ -41,7 +34,6 @@ pub(crate) fn confirm(ctx: &Ctx<'_>, kind: &ServedKind, object: &mut Object, old
         return;
     }
     match old.filter(|old| !content_differs(kind, object, old)) {
-        Some(old) if told(object) == told(old) => {}
         Some(old) => keep(kind, object, old),
         None => put(object, Some(asking)),
     }

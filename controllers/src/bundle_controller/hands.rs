@@ -234,7 +234,9 @@ fn trouble(error: kube::Error, account: &ServiceAccountRef) -> Trouble {
             None if lacks_right(&message, account) => Trouble::Forbidden(message),
             None => Trouble::Refused(message),
         },
-        404 if is_path_absent(&status) => Trouble::NotServed(format!("the host does not serve it: {message}")),
+        404 if is_path_absent(&status) && !is_of_webhook(&message) => {
+            Trouble::NotServed(format!("the host does not serve it: {message}"))
+        }
         404 => Trouble::NotFound(message),
         400 | 415 | 422 => Trouble::Invalid { message, fields: causes().map(|cause| cause.field.clone()).collect() },
         409 if causes().any(is_field_conflict) => {
@@ -247,7 +249,12 @@ fn trouble(error: kube::Error, account: &ServiceAccountRef) -> Trouble {
 /// Whether this is how a host says that an account may not do something.
 fn lacks_right(message: &str, account: &ServiceAccountRef) -> bool {
     let lacks = format!(" is forbidden: User \"{}\" cannot ", account.username());
-    message.contains(&lacks) && !message.starts_with("admission webhook ")
+    message.contains(&lacks) && !is_of_webhook(message)
+}
+
+/// Whether a webhook says this, which may choose any code and any words.
+fn is_of_webhook(message: &str) -> bool {
+    message.starts_with("admission webhook ")
 }
 
 fn is_field_conflict(cause: &StatusCause) -> bool {

@@ -55,3 +55,6 @@ pub(super) fn selector_of(selector: &meta::LabelSelector) -> LabelSelector {
         match_expressions: expressions.collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -204,3 +204,6 @@ fn reader_rules() -> Vec<PolicyRule> {
 fn events() -> PolicyRule {
     rule(&["create", "update", "patch"], &["", "events.k8s.io"], &["events"])
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,3 +122,6 @@ pub(super) fn quoted<T: AsRef<str>>(texts: &[T]) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| go::quote(text.as_ref())).collect();
     format!("[{}]", quoted.join(" "))
 }
+
+#[cfg(test)]
+mod tests;

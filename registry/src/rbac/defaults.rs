@@ -261,3 +261,6 @@ fn sorted(texts: &[&str]) -> Vec<String> {
     texts.sort_unstable();
     texts
 }
+
+#[cfg(test)]
+mod tests;

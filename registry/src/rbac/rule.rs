@@ -46,3 +46,6 @@ fn resource_matches(pattern: &str, wanted: &Resource<'_>) -> bool {
     };
     rest == ALL || rest == wanted.resource
 }
+
+#[cfg(test)]
+mod tests;
