@@ -47,4 +47,4 @@ mod versions;
 mod watching;
 mod writing;
 
-use support::{behind, process, shell, site, witness};
+use support::{process, shell, site, witness};

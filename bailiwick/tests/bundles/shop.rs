@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::behind;
 use crate::invariants::{CANARY, MEASURE};
 use crate::process::PATIENCE;
 use crate::site::{Mode, Person, Site};
@@ -62,7 +61,7 @@ impl Shop {
                 shop.gone(&definition).await;
             }
             shop.gone(SMITH).await;
-            behind::shared().await.register_aliases().await;
+            shop.site.cluster().register_aliases().await;
         }
         shop.served(&BUNDLES.replace("bundle.bailiwick.dev/v1alpha1", "smith.atlassian.com/v1")).await;
         shop

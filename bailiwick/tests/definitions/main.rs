@@ -39,4 +39,4 @@ mod secrets;
 mod support;
 mod writers;
 
-use support::{behind, process, shell, site};
+use support::{process, shell, site};

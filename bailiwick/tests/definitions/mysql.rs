@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::behind;
 use crate::estate::{CRDS, Estate, RBAC, custom_resource, merge, named};
 use crate::site::{Site, eventually};
 
@@ -99,7 +98,7 @@ async fn the_seed_as_it_is_written() {
 async fn the_seed_behind_a_cluster() {
     let estate = Estate::at(Site::behind_with(&["--alias-groups=true"]).await, "mysql").await;
     let root = &estate.root;
-    let cluster = behind::shared().await;
+    let cluster = estate.site.cluster();
     cluster.install_with(&["--alias-groups"]).await;
     eventually("the group is ours", async || root.get(&format!("{ALIAS}/resourceclaimdefinitions")).await.code == 200)
         .await;

@@ -1,4 +1,4 @@
-//! A cluster with an installation, which all tests share, and its server, of which each test has its own.
+//! Clusters with an installation, which all tests share, and their server, of which each test has its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,10 +30,16 @@ const ONE_OF_EACH: &str =
 /// The audit log of the cluster.
 const HOST_LOG: &str = "host.log";
 
-static SHARED: OnceCell<Shared> = OnceCell::const_new();
-static TURN: Mutex<()> = Mutex::const_new(());
+/// As many as there are tests at a time on a small machine. The second is made when the first is in use, and then both are.
+static PLACES: [Place; 2] = [Place::new(), Place::new()];
 
-/// The cluster.
+/// Where a cluster is, once it is made, and whose turn it is there.
+struct Place {
+    turn: Mutex<()>,
+    shared: OnceCell<Shared>,
+}
+
+/// A cluster.
 pub(crate) struct Shared {
     world: World,
     /// Who vouches for servers.
@@ -44,15 +50,15 @@ pub(crate) struct Shared {
     files: TempDir,
 }
 
-/// The cluster, for one test at a time.
+/// A cluster, for one test at a time.
 pub(crate) async fn cluster() -> (MutexGuard<'static, ()>, &'static Shared) {
-    let turn = TURN.lock().await;
-    (turn, shared().await)
-}
-
-/// The cluster, for a test that has its turn.
-pub(crate) async fn shared() -> &'static Shared {
-    SHARED.get_or_init(Shared::make).await
+    let [first, second] = &PLACES;
+    let (turn, place) = tokio::select! {
+        biased;
+        turn = first.turn.lock() => (turn, first),
+        turn = second.turn.lock() => (turn, second),
+    };
+    (turn, place.shared.get_or_init(Shared::make).await)
 }
 
 /// Flags of a server that keeps an audit log in its folder.
@@ -61,6 +67,14 @@ pub(crate) fn audit_flags(folder: &Path) -> [String; 2] {
     std::fs::write(&policy, AUDIT_POLICY).unwrap();
     let log = folder.join(AUDIT_LOG);
     [format!("--audit-policy-file={}", policy.display()), format!("--audit-log-path={}", log.display())]
+}
+
+// === impl Place ===
+
+impl Place {
+    const fn new() -> Self {
+        Self { turn: Mutex::const_new(()), shared: OnceCell::const_new() }
+    }
 }
 
 // === impl Shared ===

@@ -11,7 +11,7 @@ use tokio::sync::MutexGuard;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use super::behind::{self, AUDIT_LOG, audit_flags};
+use super::behind::{self, AUDIT_LOG, Shared, audit_flags};
 use super::client::{Answer, Client, Endpoint, Events, JSON, MERGE_PATCH, Outgoing, request};
 use super::process::{PATIENCE, Server, folder};
 
@@ -29,6 +29,8 @@ pub(crate) struct Site {
     stranger: Endpoint,
     /// How the administrator's kubectl comes to it.
     pub(crate) kubeconfig: PathBuf,
+    /// What it stands behind.
+    cluster: Option<&'static Shared>,
     _turn: Option<MutexGuard<'static, ()>>,
     folder: TempDir,
     again: Again,
@@ -87,7 +89,8 @@ impl Site {
         let client = endpoint.connect().await.unwrap();
         let again = Again { number: 0, flags: flags.iter().map(|flag| (*flag).to_owned()).collect() };
         let (kubeconfig, host_log) = (server.kubeconfig(), (folder.path().join(AUDIT_LOG), 0));
-        Self { mode: Mode::Alone, server, client, stranger, kubeconfig, _turn: None, folder, again, host_log }
+        let (mode, cluster, turn) = (Mode::Alone, None, None);
+        Self { mode, server, client, stranger, kubeconfig, cluster, _turn: turn, folder, again, host_log }
     }
 
     /// Kills the server, and starts it again with what it has stored.
@@ -103,7 +106,7 @@ impl Site {
                 self.client = Endpoint::of(&self.server).connect().await.unwrap();
             }
             Mode::Behind => {
-                self.server = behind::shared().await.serve(self.folder.path(), self.again.number, &flags).await;
+                self.server = self.cluster().serve(self.folder.path(), self.again.number, &flags).await;
             }
         }
     }
@@ -127,7 +130,12 @@ impl Site {
         std::fs::read_to_string(self.folder.path().join(AUDIT_LOG)).unwrap_or_default()
     }
 
-    /// An empty server behind a cluster, which all tests share: one has it at a time.
+    /// The cluster that the server stands behind.
+    pub(crate) fn cluster(&self) -> &'static Shared {
+        self.cluster.expect("a server behind a cluster")
+    }
+
+    /// An empty server behind a cluster, which tests share: one has it at a time.
     pub(crate) async fn behind() -> Self {
         Self::behind_with(&[]).await
     }
@@ -144,8 +152,8 @@ impl Site {
         let (stranger, kubeconfig) = (cluster.stranger(), cluster.kubeconfig().to_owned());
         let again = Again { number, flags: flags.iter().map(|flag| (*flag).to_owned()).collect() };
         let (host_log, turn) = ((log, earlier), Some(turn));
-        let site =
-            Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: turn, folder, again, host_log };
+        let (mode, cluster) = (Mode::Behind, Some(cluster));
+        let site = Self { mode, server, client, stranger, kubeconfig, cluster, _turn: turn, folder, again, host_log };
         site.forget_owners().await;
         // Whoever runs controllers takes back what was given by organizations that this server has never heard of.
         let derived = format!("{RBAC}/rolebindings?labelSelector=bailiwick.dev/derived-from");
@@ -160,15 +168,15 @@ impl Site {
     /// Two servers behind a cluster, over one etcd. One is reached through the cluster, the other past it.
     pub(crate) async fn replicas_behind() -> [Self; 2] {
         let first = Self::behind().await;
-        let (cluster, folder) = (behind::shared().await, folder());
+        let (cluster, folder) = (first.cluster(), folder());
         let server = cluster.serve_beside(folder.path()).await;
         let client = cluster.past(&server).connect().await.unwrap();
         let stranger = cluster.stranger();
         let kubeconfig = cluster.kubeconfig().to_owned();
         let again = Again { number: 0, flags: Vec::new() };
         let host_log = (cluster.host_log(), 0);
-        let second =
-            Self { mode: Mode::Behind, server, client, stranger, kubeconfig, _turn: None, folder, again, host_log };
+        let (mode, cluster, turn) = (Mode::Behind, Some(cluster), None);
+        let second = Self { mode, server, client, stranger, kubeconfig, cluster, _turn: turn, folder, again, host_log };
         [first, second]
     }
 
@@ -261,7 +269,7 @@ impl Site {
     pub(crate) async fn ways(&self) -> Vec<Person> {
         let mut ways = vec![self.root()];
         if self.mode == Mode::Behind {
-            let client = behind::shared().await.past(&self.server).connect().await.unwrap();
+            let client = self.cluster().past(&self.server).connect().await.unwrap();
             ways.push(Person { client, ..self.root() });
         }
         ways

@@ -476,6 +476,13 @@ async fn what_comes_to_nothing_is_released() {
     assert_eq!(estate.ask("a", None, "6").await, Ok(()));
     assert_eq!(estate.ask("b", None, "5").await, refused("AllocationExceeded"));
     estate.charge_becomes("0").await;
+    // It is counted when it is written, which others may see before.
+    let counted = async {
+        while estate.allocations.metrics().released() == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, counted).await.expect("what was released is counted");
     assert_eq!(estate.allocations.metrics().released(), 1);
     assert!(estate.cluster.looks.load(Ordering::SeqCst) > 0, "it was looked for");
     assert_eq!(estate.ask("a", None, "7").await, Ok(()));
