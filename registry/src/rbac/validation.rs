@@ -155,3 +155,6 @@ fn validate_subject(subject: &Subject, scope: Scope, path: &FieldPath, errors: &
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
