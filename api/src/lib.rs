@@ -30,6 +30,7 @@ mod resource_catalog_entry;
 mod resource_claim_definition;
 mod resource_quota_allocation;
 mod service_account;
+mod string_data;
 mod well_known;
 mod wording;
 
@@ -81,6 +82,7 @@ pub use resource_quota_allocation::{
     ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
 pub use service_account::{NotActing, NotServiceAccount, ServiceAccountRef};
+pub use string_data::fold_string_data;
 pub use well_known::{
     BINDING_DEFINITION_FINALIZER, CLAIM_DEFINITION_FINALIZER, CLAIM_FINALIZER, CONTROLLERS_LEASE,
     DEFINITION_UID_ANNOTATION, DERIVED_LABEL, PROVISIONER, PROVISIONER_NAMESPACE,

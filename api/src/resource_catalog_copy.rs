@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::resource_catalog_claim::ResourceCatalogClaim;
+use crate::string_data::fold_string_data;
 use crate::well_known::DERIVED_LABEL;
 
 /// The annotation of what a claim made: the claim's UID.
@@ -46,6 +47,7 @@ pub fn copy_for(
     }
     let mut copy = source.clone();
     copy.remove("status");
+    fold_string_data(&mut copy);
     let old = source.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     copy.insert("metadata".to_owned(), Value::Object(metadata(claim, &old, source_uid)?));
     Ok(copy)

@@ -48,6 +48,16 @@ fn a_copy_keeps_content_and_forgets_the_rest() {
     assert_eq!(Value::Object(copy), expected);
 }
 
+/// CAT-55: what an entry's list has no more, its copies lose: a server takes no key out of a Secret that was applied as a text.
+#[test]
+fn texts_of_a_secret_are_copied_as_bytes() {
+    let source = object(json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "creds" }, "stringData": { "k": "v" },
+    }));
+    let copy = copy_for(&claim(json!({})), &source, "u").unwrap();
+    assert_eq!((copy.get("stringData"), &copy["data"]), (None, &json!({ "k": "dg==" })));
+}
+
 /// CAT-59
 #[test]
 fn what_cannot_be_copied_is_told() {
