@@ -15,7 +15,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::visit::Ending;
+use crate::visit::Visit;
 
 /// The most bytes of a request's body.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
@@ -27,7 +27,7 @@ const SKIP_PAUSE: Duration = Duration::from_millis(500);
 pub struct Body {
     content: Content,
     /// Told of what is handed on, and dropped with it.
-    ending: Option<Box<Ending>>,
+    visit: Option<Box<Visit>>,
 }
 
 enum Content {
@@ -90,9 +90,9 @@ impl Body {
         }
     }
 
-    /// What is to happen at its end.
-    pub(crate) fn end_with(&mut self, ending: Ending) {
-        self.ending = Some(Box::new(ending));
+    /// The visit that ends with it.
+    pub(crate) fn carry(&mut self, visit: Visit) {
+        self.visit = Some(Box::new(visit));
     }
 
     /// The same, but what lasts ends with `end`.
@@ -105,7 +105,7 @@ impl Body {
     }
 
     fn new(content: Content) -> Self {
-        Self { content, ending: None }
+        Self { content, visit: None }
     }
 }
 
@@ -147,8 +147,8 @@ impl http_body::Body for Body {
             }
             Content::Live(pieces) => std::task::ready!(pieces.as_mut().poll_next(cx)),
         };
-        if let (Some(ending), Some(piece)) = (&mut self.ending, &next) {
-            ending.sent(piece.len());
+        if let (Some(visit), Some(piece)) = (&mut self.visit, &next) {
+            visit.sent(piece.len());
         }
         Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
     }

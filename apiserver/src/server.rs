@@ -159,14 +159,14 @@ impl Server {
                 let labels = self.requests.labels(&request, &head.headers);
                 let user = requester.user();
                 let arrival = Arrival { head: &head, request: &request, audit_id: &audit_id, user, now };
-                let mut visit = Visit::new(labels, begun, self.begin_trail(&arrival));
+                let mut visit = Visit::new(&self.requests, labels, begun, self.begin_trail(&arrival));
                 if let (Some(annotations), Some(came), Some(user)) = (visit.annotations(), came.user(), user) {
                     tell_added_groups(annotations, AddedTo::Sender, &came.groups, &user.groups);
                 }
                 let response = self.visit(&mut visit, &arrival, body, &requester, wanted).await;
                 (visit, response)
             }
-            Err(refusal) => (Visit::new(RequestMetrics::unreadable(), begun, None), *refusal),
+            Err(refusal) => (Visit::new(&self.requests, RequestMetrics::unreadable(), begun, None), *refusal),
         };
         respond::common(&mut response, &audit_id);
         let code = response.status().as_u16();
@@ -189,7 +189,7 @@ impl Server {
             response.extensions_mut().insert(CloseConnection);
         }
         visit.is_terminated |= code == StatusCode::TOO_MANY_REQUESTS.as_u16();
-        visit.depart(&self.requests, &mut response);
+        visit.depart(&mut response);
         response
     }
 
@@ -270,7 +270,7 @@ impl Server {
                 return health.unwrap_or_else(unauthorized);
             }
         };
-        let by = match self.deadline(request, visit.begun) {
+        let by = match self.deadline(request, visit.begun()) {
             Ok(by) => by,
             Err(status) => return refuse(&status),
         };

@@ -1,4 +1,8 @@
 //! One request from its arrival to the last byte of its answer: what it holds meanwhile, and what is noted in the end.
+//!
+//! A client may go away at any time, and everything that is being done for it is dropped then. So what happens at the end
+//! happens when this is dropped, whoever drops it: with the answer's body, or before there is an answer. What was asked for may
+//! have been done all the same.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +16,14 @@ use crate::body::Body;
 use crate::limits::Seat;
 use crate::metrics::{Labels, Raised, RequestMetrics, Served};
 
-/// A request that is being answered.
+/// Stands for an answer that its client did not wait for. It is never sent.
+pub(crate) const CLIENT_GONE: u16 = 499;
+
+/// A request that is being answered, and then its answer on its way.
 pub(crate) struct Visit {
+    metrics: Arc<RequestMetrics>,
     pub(crate) labels: Labels,
-    pub(crate) begun: Instant,
+    begun: Instant,
     /// Of that, waiting for a seat.
     pub(crate) waited: Duration,
     pub(crate) trail: Option<Box<Trail>>,
@@ -23,29 +31,38 @@ pub(crate) struct Visit {
     pub(crate) raised: Option<Raised>,
     /// Whether it was given up for the server's own sake.
     pub(crate) is_terminated: bool,
-}
-
-/// An answer on its way. What happens at its end happens when this is dropped, whoever drops it.
-pub(crate) struct Ending {
-    metrics: Arc<RequestMetrics>,
-    labels: Labels,
-    code: StatusCode,
-    begun: Instant,
-    waited: Duration,
-    is_terminated: bool,
+    /// None until it departs.
+    code: Option<StatusCode>,
+    /// Of its answer, so many were handed on.
     bytes: u64,
-    /// Of an answer that goes on: its end is still to be told.
-    trail: Option<Box<Trail>>,
-    _seat: Option<Seat>,
-    _raised: Option<Raised>,
 }
 
 // === impl Visit ===
 
 impl Visit {
-    pub(crate) fn new(labels: Labels, begun: Instant, trail: Option<Box<Trail>>) -> Self {
-        let waited = Duration::ZERO;
-        Self { labels, begun, waited, trail, seat: None, raised: None, is_terminated: false }
+    pub(crate) fn new(
+        metrics: &Arc<RequestMetrics>,
+        labels: Labels,
+        begun: Instant,
+        trail: Option<Box<Trail>>,
+    ) -> Self {
+        Self {
+            metrics: metrics.clone(),
+            labels,
+            begun,
+            waited: Duration::ZERO,
+            trail,
+            seat: None,
+            raised: None,
+            is_terminated: false,
+            code: None,
+            bytes: 0,
+        }
+    }
+
+    /// When it arrived.
+    pub(crate) fn begun(&self) -> Instant {
+        self.begun
     }
 
     /// What the audit log is to say, if it says anything.
@@ -53,52 +70,37 @@ impl Visit {
         self.trail.as_deref().map(Trail::annotations)
     }
 
-    /// Hands over to the answer whatever is to be held until its end.
-    pub(crate) fn depart(self, metrics: &Arc<RequestMetrics>, response: &mut Response<Body>) {
+    /// Goes with the answer from now on.
+    pub(crate) fn depart(mut self, response: &mut Response<Body>) {
         if self.labels.is_long_running() {
-            metrics.open(self.labels);
+            self.metrics.open(self.labels);
         }
-        let is_live = response.body().is_live();
-        let ending = Ending {
-            metrics: metrics.clone(),
-            labels: self.labels,
-            code: response.status(),
-            begun: self.begun,
-            waited: self.waited,
-            is_terminated: self.is_terminated,
-            bytes: 0,
-            trail: self.trail.filter(|_| is_live),
-            _seat: self.seat,
-            _raised: self.raised,
-        };
-        response.body_mut().end_with(ending);
+        self.code = Some(response.status());
+        // The end of an answer that goes on is still to be told; of others, all is told.
+        if !response.body().is_live() {
+            self.trail = None;
+        }
+        response.body_mut().carry(self);
     }
-}
 
-// === impl Ending ===
-
-impl Ending {
     /// So many bytes were handed on.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
     }
 }
 
-impl Drop for Ending {
+impl Drop for Visit {
     fn drop(&mut self) {
         let served = Served {
-            code: self.code,
+            code: self.code.map_or(CLIENT_GONE, |code| code.as_u16()),
             took: self.begun.elapsed(),
             waited: self.waited,
             bytes: self.bytes,
             is_terminated: self.is_terminated,
         };
         self.metrics.served(self.labels, &served);
-        if self.labels.is_long_running() {
+        if self.code.is_some() && self.labels.is_long_running() {
             self.metrics.close(self.labels);
-        }
-        if let Some(trail) = &self.trail {
-            trail.ended();
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::policy::{Level, Stage};
+use crate::visit::CLIENT_GONE;
 
 /// The longest user agent that is written down.
 const MAX_USER_AGENT_BYTES: usize = 1_024;
@@ -134,6 +135,12 @@ impl ResponseStatus {
     /// A refusal of who is not known, which says how they tried.
     pub(super) fn unauthenticated(message: &str) -> Self {
         Self { message: message.to_owned(), code: Reason::Unauthorized.code(), ..Self::default() }
+    }
+
+    /// No answer: the client has not waited for it.
+    pub(super) fn client_gone() -> Self {
+        let message = "the client went away before it was answered; what it asked for may have been done".to_owned();
+        Self { status: "Failure", message, code: CLIENT_GONE, ..Self::default() }
     }
 
     /// A status that was answered.

@@ -92,6 +92,14 @@ pub enum AuditLogError {
     Thread(std::io::Error),
 }
 
+/// For a line that was handed over.
+#[must_use]
+pub(super) struct Receipt {
+    /// thread --written?--> request; none where nobody waits
+    written_rx: Option<oneshot::Receiver<bool>>,
+    mode: AuditMode,
+}
+
 /// A line to write, and whom to tell.
 struct Entry {
     line: Vec<u8>,
@@ -113,23 +121,20 @@ impl AuditLog {
         Ok(Self { entries_tx: Some(entries_tx), mode, metrics, thread: Some(thread) })
     }
 
-    /// Writes a line, and waits for it if that is the mode.
-    pub(super) async fn write(&self, line: Vec<u8>) -> Result<(), Unwritten> {
+    /// Hands a line over. Once it is, it is written or told of, whatever becomes of who handed it over.
+    pub(super) async fn hand_over(&self, line: Vec<u8>) -> Receipt {
         if self.mode == AuditMode::Batch {
             self.write_later(line);
-            return Ok(());
+            return Receipt { written_rx: None, mode: self.mode };
         }
-        let Some(entries_tx) = &self.entries_tx else { return Err(Unwritten) };
         let (written_tx, written_rx) = oneshot::channel();
         let entry = Entry { line, written_tx: Some(written_tx) };
-        let written = match entries_tx.send(entry).await {
-            Ok(()) => written_rx.await.unwrap_or(false),
-            Err(mpsc::error::SendError(entry)) => {
-                lost(&self.metrics, "the audit log's thread has ended", &[entry]);
-                false
-            }
-        };
-        if written || self.mode == AuditMode::Blocking { Ok(()) } else { Err(Unwritten) }
+        if let Some(entries_tx) = &self.entries_tx
+            && let Err(mpsc::error::SendError(entry)) = entries_tx.send(entry).await
+        {
+            lost(&self.metrics, "the audit log's thread has ended", &[entry]);
+        }
+        Receipt { written_rx: Some(written_rx), mode: self.mode }
     }
 
     /// Writes a line, and waits for nothing.
@@ -143,7 +148,7 @@ impl AuditLog {
             }
         };
         match Handle::try_current() {
-            // The end of a watch: its entry waits for its turn.
+            // The end of a watch, or of a client: its entry waits for its turn.
             Ok(runtime) if self.mode != AuditMode::Batch => {
                 let (entries_tx, metrics) = (entries_tx.clone(), self.metrics.clone());
                 runtime.spawn(async move {
@@ -166,6 +171,17 @@ impl Drop for AuditLog {
         {
             tracing::error!("the audit log was not closed well");
         }
+    }
+}
+
+// === impl Receipt ===
+
+impl Receipt {
+    /// Waits until the line is written, if that is the mode.
+    pub(super) async fn written(self) -> Result<(), Unwritten> {
+        let Some(written_rx) = self.written_rx else { return Ok(()) };
+        let is_written = written_rx.await.unwrap_or(false);
+        if is_written || self.mode == AuditMode::Blocking { Ok(()) } else { Err(Unwritten) }
     }
 }
 

@@ -10,6 +10,7 @@ use http::{HeaderValue, Method, StatusCode};
 use serde_json::Value;
 
 use super::event::{self, Event, ObjectReference, ResponseStatus, UserInfo};
+use super::log::Receipt;
 use super::policy::{Level, Stage, Verdict};
 use super::{Arrival, Auditor, Content, Source, capture};
 use crate::body::Body;
@@ -19,7 +20,8 @@ use crate::request_info::Verb;
 /// On an entry whose object was left out for its size.
 const TRUNCATED: &str = "audit.k8s.io/truncated";
 
-/// The trail of one request. It outlives the request, so it shares what it can and copies the rest.
+/// The trail of one request. It outlives the request, so it shares what it can and copies the rest. Its end is told when it is
+/// dropped, unless it was told before: the client may be gone at any time, also when what it wanted has been done.
 pub(crate) struct Trail {
     auditor: Arc<Auditor>,
     verdict: Verdict,
@@ -44,6 +46,8 @@ struct Draft {
     status: Option<ResponseStatus>,
     request_object: Option<Value>,
     response_object: Option<Value>,
+    /// The last entry was handed over, or there is to be none.
+    is_ended: bool,
 }
 
 /// The object of an answer.
@@ -132,7 +136,10 @@ impl Trail {
 
     /// The request has come. If the log insists on being written, it may not go on otherwise.
     pub(crate) async fn received(&self) -> Result<(), Unwritten> {
-        self.tell(Stage::RequestReceived).await.inspect_err(|_| self.auditor.metrics.audit.rejected.add(1))
+        self.tell(Stage::RequestReceived).await.inspect_err(|_| {
+            self.auditor.metrics.audit.rejected.add(1);
+            self.draft().is_ended = true;
+        })
     }
 
     /// Notes what is answered, and tells it: whole if it is complete, its beginning if it goes on.
@@ -150,7 +157,7 @@ impl Trail {
             let _ = self.tell(Stage::ResponseStarted).await;
         }
         if !response.body().is_live() {
-            let _ = self.tell(Stage::ResponseComplete).await;
+            self.end(Stage::ResponseComplete).await;
         }
     }
 
@@ -181,30 +188,40 @@ impl Trail {
     /// Nobody known has asked, and was turned away: one entry.
     async fn unauthenticated(&self, message: &str) {
         self.draft().status = Some(ResponseStatus::unauthenticated(message));
-        let _ = self.tell(Stage::ResponseStarted).await;
-    }
-
-    /// The answer has ended, where nobody can wait for the log.
-    pub(crate) fn ended(&self) {
-        if !self.verdict.omit_stages.has(Stage::ResponseComplete) {
-            self.auditor.metrics.audit.events.add(1);
-            self.auditor.log.write_later(self.line(Stage::ResponseComplete));
-        }
+        self.end(Stage::ResponseStarted).await;
     }
 
     /// Answering has failed in a way nobody foresaw.
     pub(crate) async fn panicked(&self) {
         let status = Status::internal("answering the request panicked");
         self.draft().status = Some(self.discreet(ResponseStatus::of_status(&status, status.code())));
-        let _ = self.tell(Stage::Panic).await;
+        self.end(Stage::Panic).await;
     }
 
     async fn tell(&self, stage: Stage) -> Result<(), Unwritten> {
-        if self.verdict.omit_stages.has(stage) {
-            return Ok(());
+        match self.hand_over(stage).await {
+            Some(receipt) => receipt.written().await,
+            None => Ok(()),
         }
+    }
+
+    /// Tells the last there is to tell. Whoever is dropped while waiting for the log has told it.
+    async fn end(&self, stage: Stage) {
+        let receipt = self.hand_over(stage).await;
+        self.draft().is_ended = true;
+        if let Some(receipt) = receipt {
+            // What it cannot stop has happened already; the log tells of what it could not write.
+            let _ = receipt.written().await;
+        }
+    }
+
+    async fn hand_over(&self, stage: Stage) -> Option<Receipt> {
+        if self.verdict.omit_stages.has(stage) {
+            return None;
+        }
+        let receipt = self.auditor.log.hand_over(self.line(stage)).await;
         self.auditor.metrics.audit.events.add(1);
-        self.auditor.log.write(self.line(stage)).await
+        Some(receipt)
     }
 
     fn line(&self, stage: Stage) -> Vec<u8> {
@@ -239,6 +256,19 @@ impl Trail {
 
     fn draft(&self) -> MutexGuard<'_, Draft> {
         self.draft.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Trail {
+    /// Nobody can wait for the log here.
+    fn drop(&mut self) {
+        let draft = self.draft.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if draft.is_ended || self.verdict.omit_stages.has(Stage::ResponseComplete) {
+            return;
+        }
+        draft.status.get_or_insert_with(ResponseStatus::client_gone);
+        self.auditor.metrics.audit.events.add(1);
+        self.auditor.log.write_later(self.line(Stage::ResponseComplete));
     }
 }
 

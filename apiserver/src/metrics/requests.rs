@@ -15,7 +15,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bailiwick_machinery::GroupVersion;
 use bailiwick_registry::{Registry, ServedKind};
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 
 use super::count::Count;
 use super::exposition::{Exposition, Type};
@@ -23,6 +23,7 @@ use super::histogram::{ANSWER_BYTES, DURATIONS, EVENT_BYTES, Histogram};
 use super::labels::{DryRunLabel, Labels, ScopeLabel, VerbLabel};
 use crate::request::Request;
 use crate::request_info::RequestInfo;
+use crate::visit::CLIENT_GONE;
 
 /// What is told of paths that name no resource.
 const PATHS: [&str; 10] =
@@ -36,7 +37,7 @@ const OTHER_TARGET: usize = 0;
 /// whoever makes and removes them again and again must not fill the memory.
 const MAX_KINDS: usize = 5_000;
 /// The codes that are told apart.
-const CODES: [(u16, &str); 19] = [
+const CODES: [(u16, &str); 20] = [
     (200, "200"),
     (201, "201"),
     (202, "202"),
@@ -52,6 +53,7 @@ const CODES: [(u16, &str); 19] = [
     (415, "415"),
     (422, "422"),
     (429, "429"),
+    (CLIENT_GONE, "499"),
     (500, "500"),
     (503, "503"),
     (504, "504"),
@@ -118,7 +120,7 @@ pub(crate) struct WatchMetrics {
 /// How a request went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
-    pub(crate) code: StatusCode,
+    pub(crate) code: u16,
     pub(crate) took: Duration,
     /// Of that, waiting for a seat.
     pub(crate) waited: Duration,
@@ -406,7 +408,7 @@ impl Target {
 
 impl Series {
     fn count(&self, labels: Labels, served: &Served) {
-        let code = code_index(served.code.as_u16());
+        let code = code_index(served.code);
         self.codes[code].add(1);
         if served.is_terminated {
             self.terminations[code].add(1);

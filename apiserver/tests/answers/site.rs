@@ -92,7 +92,8 @@ impl Site {
         Self::over(self.store, self.folder, Wiring::default()).await
     }
 
-    async fn over(store: Arc<dyn Store>, folder: TempDir, wiring: Wiring) -> Self {
+    /// A server over this store, whose folder goes away with it.
+    pub(crate) async fn over(store: Arc<dyn Store>, folder: TempDir, wiring: Wiring) -> Self {
         let registry = Registry::start(store.clone(), wiring.kinds, wiring.metrics.storage.clone()).await.unwrap();
         let shutdown = CancellationToken::new();
         let parts = ServerParts {

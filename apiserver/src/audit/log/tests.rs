@@ -35,9 +35,13 @@ fn open(options: AuditLogOptions) -> (AuditLog, Arc<Metrics>) {
     (AuditLog::open(options, metrics.clone(), Arc::new(Ticking::default())).unwrap(), metrics)
 }
 
+async fn write_line(log: &AuditLog, line: impl Into<Vec<u8>>) -> Result<(), Unwritten> {
+    log.hand_over(line.into()).await.written().await
+}
+
 async fn write(log: &AuditLog, count: usize) {
     for number in 0..count {
-        log.write(format!("{{\"auditID\":\"{number:04}\"}}\n").into_bytes()).await.unwrap();
+        write_line(log, format!("{{\"auditID\":\"{number:04}\"}}\n")).await.unwrap();
     }
 }
 
@@ -169,16 +173,16 @@ async fn a_file_that_was_moved_away_is_made_again() {
 /// `/dev/full` refuses every write, as a full disk does.
 #[tokio::test]
 async fn what_cannot_be_written_is_counted_and_told() {
-    let line = || b"{\"auditID\":\"x\"}\n".to_vec();
+    let line = "{\"auditID\":\"x\"}\n";
     let full = options(Path::new("/dev/full"));
     let (log, metrics) = open(full.clone());
-    assert_eq!(log.write(line()).await, Err(Unwritten));
+    assert_eq!(write_line(&log, line).await, Err(Unwritten));
     assert_eq!(metrics.audit.errors.get(), 1);
     let (log, metrics) = open(AuditLogOptions { mode: AuditMode::Blocking, ..full.clone() });
-    assert_eq!(log.write(line()).await, Ok(()));
+    assert_eq!(write_line(&log, line).await, Ok(()));
     assert_eq!(metrics.audit.errors.get(), 1);
     let (log, metrics) = open(AuditLogOptions { mode: AuditMode::Batch, ..full });
-    assert_eq!(log.write(line()).await, Ok(()));
+    assert_eq!(write_line(&log, line).await, Ok(()));
     drop(log);
     assert_eq!(metrics.audit.errors.get(), 1);
 }
@@ -190,7 +194,7 @@ async fn closing_waits_for_what_was_handed_over() {
     let path = folder.path().join("audit.log");
     let (log, metrics) = open(AuditLogOptions { mode: AuditMode::Batch, ..options(&path) });
     for _ in 0..MAX_WAITING {
-        log.write(b"{}\n".to_vec()).await.unwrap();
+        write_line(&log, "{}\n").await.unwrap();
     }
     drop(log);
     let lines = fs::read_to_string(&path).unwrap().lines().count() as u64;
