@@ -1,8 +1,9 @@
 //! Asks an issuer for its keys: first where they are, then for them.
 //!
 //! HTTPS only, no redirects, and an end to how long and how large an answer may be. Where an issuer is reached is for the
-//! operator to say, never for a token.
+//! operator to say, never for a token. Where its keys are, the issuer says; it cannot send us to what only this machine reaches.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
@@ -37,6 +38,8 @@ const HTTPS_PORT: u16 = 443;
 pub(super) struct Fetcher {
     issuer: String,
     discovery: Uri,
+    /// The hosts that the operator has named. They may be anywhere.
+    hosts: Vec<String>,
     connector: TlsConnector,
     timeout: Duration,
     /// Where the keys are, once the issuer has said so. It is asked again when they are no longer there.
@@ -67,6 +70,10 @@ pub(super) enum FetchError {
     Url(Uri),
     #[error("{uri} has no name that a certificate could show: {source}")]
     Name { uri: Uri, source: InvalidDnsNameError },
+    #[error(
+        "{uri} is at {address}, which only this machine reaches: the issuer's URL or discoveryURL must name that host"
+    )]
+    Inward { uri: Uri, address: IpAddr },
     #[error("cannot reach {uri}: {source}")]
     Connect { uri: Uri, source: std::io::Error },
     #[error("{uri} cannot be asked: {source}")]
@@ -104,6 +111,9 @@ impl Fetcher {
             "" => format!("{}{WELL_KNOWN}", issuer.url.strip_suffix('/').unwrap_or(&issuer.url)),
             url => url.to_owned(),
         };
+        let discovery: Uri = discovery.parse()?;
+        let issuer_url: Uri = issuer.url.parse()?;
+        let hosts = [&discovery, &issuer_url].into_iter().filter_map(Uri::host).map(str::to_owned).collect();
         let mut config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots(&issuer.certificate_authority)?)
@@ -111,7 +121,8 @@ impl Fetcher {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             issuer: issuer.url.clone(),
-            discovery: discovery.parse()?,
+            discovery,
+            hosts,
             connector: TlsConnector::from(Arc::new(config)),
             timeout,
             keys: None,
@@ -152,11 +163,18 @@ impl Fetcher {
     async fn ask(&self, uri: &Uri) -> Result<Bytes, FetchError> {
         let host = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTPS));
         let (host, authority) = host.zip(uri.authority()).ok_or_else(|| FetchError::Url(uri.clone()))?;
+        let is_configured = self.hosts.iter().any(|configured| configured.eq_ignore_ascii_case(host));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let name =
             ServerName::try_from(host.to_owned()).map_err(|source| FetchError::Name { uri: uri.clone(), source })?;
         let connect = |source| FetchError::Connect { uri: uri.clone(), source };
-        let socket = TcpStream::connect((host, uri.port_u16().unwrap_or(HTTPS_PORT))).await.map_err(connect)?;
+        // Looked up once: whoever is asked is who was looked at.
+        let found = lookup_host((host, uri.port_u16().unwrap_or(HTTPS_PORT))).await.map_err(connect)?;
+        let addresses: Vec<SocketAddr> = found.collect();
+        if let Some(inward) = addresses.iter().find(|address| !is_configured && is_inward(address.ip())) {
+            return Err(FetchError::Inward { uri: uri.clone(), address: inward.ip() });
+        }
+        let socket = TcpStream::connect(addresses.as_slice()).await.map_err(connect)?;
         let stream = self.connector.connect(name, socket).await.map_err(connect)?;
         let answer = |source| FetchError::Answer { uri: uri.clone(), source };
         let (mut sender, connection) =
@@ -178,6 +196,14 @@ impl Fetcher {
     }
 }
 
+/// Whether an address is this machine, or on a link of it: where clouds keep what they know of their machines.
+fn is_inward(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.is_loopback() || address.is_link_local() || address.is_unspecified(),
+        IpAddr::V6(address) => address.is_loopback() || address.is_unicast_link_local() || address.is_unspecified(),
+    }
+}
+
 /// Whom the operator names, or else whom the machine trusts.
 fn roots(pem: &str) -> Result<RootCertStore, FetchSetupError> {
     let mut roots = RootCertStore::empty();
@@ -189,3 +215,6 @@ fn roots(pem: &str) -> Result<RootCertStore, FetchSetupError> {
     }
     if roots.is_empty() { Err(FetchSetupError::NoAuthority) } else { Ok(roots) }
 }
+
+#[cfg(test)]
+mod tests;
