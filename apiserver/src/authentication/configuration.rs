@@ -222,7 +222,7 @@ impl AuthenticationConfiguration {
 // === impl Issuer ===
 
 impl Issuer {
-    /// Whether both have their keys in the same place.
+    /// Whether both have their keys in the same place, where the same authority vouches for them.
     pub(super) fn is_reached_like(&self, other: &Self) -> bool {
         self.url == other.url
             && self.discovery_url == other.discovery_url

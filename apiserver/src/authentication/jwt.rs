@@ -40,7 +40,7 @@ pub struct JwtOptions {
     pub refresh_every: Duration,
     /// How often at most keys are fetched because a token names one that is not known.
     pub unknown_key_every: Duration,
-    /// How often an issuer that has never answered is asked.
+    /// How often an issuer is asked that has never answered where it is said to be.
     pub retry_every: Duration,
     /// How long an answer may take.
     pub fetch_timeout: Duration,
@@ -128,7 +128,8 @@ impl JwtAuthenticator {
         Self { issuers: ArcSwap::default(), options, clock }
     }
 
-    /// From now on knows the tokens of these issuers, and no others. The keys of those that stay as they are stay in use.
+    /// From now on knows the tokens of these issuers, and no others. Keys that are known of them stay in use, until an issuer
+    /// that is to be reached in another way has been.
     pub fn set_issuers(
         &self,
         configurations: &[JwtConfiguration],
@@ -136,15 +137,15 @@ impl JwtAuthenticator {
     ) -> Result<(), JwtSetupError> {
         let old = self.issuers.load();
         let issuer = |configuration: &JwtConfiguration| {
-            let same = old.iter().find(|old| old.issuer.is_reached_like(&configuration.issuer));
+            let same = old.iter().find(|old| old.issuer.url == configuration.issuer.url);
             let keys = match same {
-                Some(same) => same.keys.clone(),
-                None => {
+                Some(same) if same.issuer.is_reached_like(&configuration.issuer) => same.keys.clone(),
+                _ => {
                     let fetcher =
                         Fetcher::new(&configuration.issuer, self.options.fetch_timeout).map_err(|problem| {
                             JwtSetupError::Fetch { issuer: configuration.issuer.url.clone(), problem }
                         })?;
-                    KeySource::follow(fetcher, self.options)
+                    KeySource::follow(fetcher, same.and_then(|same| same.keys.known()), self.options)
                 }
             };
             Ok(JwtIssuer::new(configuration, algorithms, keys))

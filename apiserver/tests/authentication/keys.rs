@@ -173,6 +173,8 @@ async fn an_issuer_that_misbehaves_is_not_believed_until_it_behaves() {
         other(&url, "/keys"),
         other(&url, ""),
         other(&url, "file:///etc/passwd"),
+        // Its certificate would be believed, and the operator has not named that host.
+        other(&url, &format!("{}/keys", url.replace("localhost", "127.0.0.1"))),
         Manner::Discovery(json!({"issuer": url})),
         Manner::Discovery(json!([])),
         Manner::Keys(b"rubbish".to_vec()),
@@ -217,6 +219,45 @@ async fn known_keys_stay_while_the_issuer_is_away() {
         eventually("another try", async || issuer.asked() > asked + 1).await;
         assert!(name(&believer, &issuer.token(&key, "jane")).await.is_ok());
     }
+}
+
+/// A new authority is configured before the issuer shows a certificate of it, and a new place before anything is there.
+#[tokio::test]
+async fn known_keys_stay_until_an_issuer_is_reached_in_another_way() {
+    let (old, new) = (SigningKey::new("old"), SigningKey::new("new"));
+    let issuer = Issuer::start(&[&old]).await;
+    let believer = believing(&[&issuer], QUICK);
+    let (old_token, new_token) = (issuer.token(&old, "jane"), issuer.token(&new, "jane"));
+    assert!(name(&believer, &old_token).await.is_ok());
+
+    let right = issuer.configuration();
+    let mut elsewhere = right.clone();
+    elsewhere.issuer.certificate_authority = Authority::new("issuers").unwrap().certificate();
+    believer.set_issuers(&[elsewhere.clone()], &Algorithms::all()).unwrap();
+    issuer.publish(&[&new]);
+    assert!(believer.waiting().is_empty());
+    // That names a key which is not known, so it is answered when the issuer has been looked for.
+    assert!(name(&believer, &new_token).await.unwrap_err().0.contains("no such key"));
+    assert_eq!(name(&believer, &old_token).await, Ok(Some("jane".to_owned())));
+
+    // So they do from one way that did not lead there to another.
+    issuer.behave(Manner::Code(404));
+    elsewhere.issuer = right.issuer.clone();
+    elsewhere.issuer.discovery_url = format!("{}/nowhere", issuer.url);
+    believer.set_issuers(&[elsewhere], &Algorithms::all()).unwrap();
+    assert!(name(&believer, &new_token).await.unwrap_err().0.contains("no such key"));
+    assert_eq!(name(&believer, &old_token).await, Ok(Some("jane".to_owned())));
+
+    issuer.behave(Manner::Proper);
+    believer.set_issuers(&[right.clone()], &Algorithms::all()).unwrap();
+    eventually("its keys", async || name(&believer, &new_token).await.is_ok()).await;
+    assert!(name(&believer, &old_token).await.is_err(), "what it publishes counts again");
+
+    // Who was taken out has no known keys.
+    believer.set_issuers(&[], &Algorithms::all()).unwrap();
+    issuer.behave(Manner::Code(404));
+    believer.set_issuers(&[right], &Algorithms::all()).unwrap();
+    assert!(name(&believer, &new_token).await.unwrap_err().0.contains("not been fetched yet"));
 }
 
 #[tokio::test]

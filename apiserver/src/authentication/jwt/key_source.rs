@@ -51,15 +51,20 @@ impl KeySource {
         Self { keys: Arc::new(ArcSwapOption::from_pointee(keys)), refresh: None }
     }
 
-    /// The keys that the issuer publishes.
-    pub(super) fn follow(fetcher: Fetcher, options: JwtOptions) -> Self {
-        let keys = Arc::new(ArcSwapOption::empty());
+    /// The keys that the issuer publishes; until it has been reached, those that are known of it.
+    pub(super) fn follow(fetcher: Fetcher, known: Option<Arc<KeySet>>, options: JwtOptions) -> Self {
+        let keys = Arc::new(ArcSwapOption::new(known));
         let wanted = Arc::new(Notify::new());
         // keys' task --when it last asked--> those who wait for a key
         let (asked_tx, asked_rx) = watch::channel(None);
         let task = tokio::spawn(follow(fetcher, keys.clone(), wanted.clone(), asked_tx, options));
         let refresh = Refresh { wanted, asked: asked_rx, options, _task: AbortOnDropHandle::new(task) };
         Self { keys, refresh: Some(Arc::new(refresh)) }
+    }
+
+    /// The keys as they are now, if there are any.
+    pub(super) fn known(&self) -> Option<Arc<KeySet>> {
+        self.keys.load_full()
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -119,10 +124,11 @@ async fn follow(
     asked: watch::Sender<Option<Instant>>,
     options: JwtOptions,
 ) {
+    let mut was_reached = false;
     loop {
         match fetcher.fetch().await {
             Ok(found) => {
-                if keys.load().is_none() {
+                if !std::mem::replace(&mut was_reached, true) {
                     tracing::info!(issuer = fetcher.issuer(), keys = found.len(), "fetched the keys of an issuer");
                 }
                 keys.store(Some(Arc::new(found)));
@@ -134,7 +140,7 @@ async fn follow(
         }
         let now = Instant::now();
         let _ = asked.send(Some(now));
-        let pause = if keys.load().is_some() { options.refresh_every } else { options.retry_every };
+        let pause = if was_reached { options.refresh_every } else { options.retry_every };
         sleep_until(now + options.unknown_key_every.min(pause)).await;
         tokio::select! {
             () = sleep_until(now + pause) => {}
