@@ -221,7 +221,9 @@ impl Registry {
                 let object = kind.read(&encoded(kind, listed)?);
                 let object = object.map_err(|error| error.about(&kind.resource(), listed.key().name()))?;
                 match self.delete_at(ctx, kind, listed.key(), Some(object.metadata().uid()), options).await {
-                    Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+                    Ok(_) => Ok(()),
+                    // It is gone already. Anything else that is missing keeps it where it is.
+                    Err(Error::NotFound { resource, .. }) if resource == kind.resource() => Ok(()),
                     Err(error) => Err(error),
                 }
             }));

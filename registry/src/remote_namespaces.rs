@@ -1,7 +1,7 @@
 //! Objects are only where there is a namespace for them, also if another server keeps the namespaces.
 
 use async_trait::async_trait;
-use bailiwick_machinery::{GroupResource, Scope};
+use bailiwick_machinery::{GroupResource, Object, Scope};
 use bailiwick_storage::Txn;
 
 use crate::admission::{Admission, Proposal};
@@ -31,7 +31,8 @@ pub enum NamespaceState {
 #[error("{0}")]
 pub struct NamespacesError(pub String);
 
-/// Refuses to write objects where there is no namespace, and to make them where it is about to end.
+/// Refuses to write objects where there is no namespace, and to make them where it is about to end. What is about to go may be
+/// marked so, and be let go, anywhere: else what has finalizers could never go from where there is no namespace any more.
 ///
 /// Unlike a namespace of our own, the other server's can end between the question and the write. What is left behind then
 /// is found by whoever empties the namespace, who looks until nothing is left.
@@ -42,8 +43,7 @@ pub struct RemoteNamespaceLifecycle<N>(pub N);
 #[async_trait]
 impl<N: Namespaces> Admission for RemoteNamespaceLifecycle<N> {
     async fn admit(&self, _: &Ctx<'_>, _: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        // What goes may go from anywhere.
-        if proposal.kind.kind().scope() != Scope::Namespaced || proposal.new.is_none() {
+        if proposal.kind.kind().scope() != Scope::Namespaced || goes(proposal) {
             return Ok(txn);
         }
         let name = proposal.namespace();
@@ -63,4 +63,10 @@ impl<N: Namespaces> Admission for RemoteNamespaceLifecycle<N> {
     fn precedes_validation(&self) -> bool {
         true
     }
+}
+
+/// Whether an object is removed, or is about to be once its finalizers are gone.
+fn goes(proposal: &Proposal<'_>) -> bool {
+    let is_marked = |new: &Object| proposal.old.is_some() && new.metadata().deletion_timestamp().is_some();
+    proposal.new.is_none_or(is_marked)
 }

@@ -2,8 +2,11 @@
 
 use async_trait::async_trait;
 use bailiwick_registry::{
-    DeleteOptions, Error, NamespaceState, Namespaces, NamespacesError, RemoteNamespaceLifecycle, WriteOptions,
+    DeleteOptions, Deleted, Error, ListRequest, NamespaceState, Namespaces, NamespacesError, RemoteNamespaceLifecycle,
+    WriteOptions,
 };
+use bailiwick_storage::At;
+use serde_json::json;
 
 use super::support::{World, widget};
 
@@ -55,5 +58,35 @@ async fn what_is_there_can_end() {
     assert!(matches!(&refused, Err(Error::NotFound { name, .. }) if name == "missing"), "{refused:?}");
     for namespace in ["missing", "unknown"] {
         world.delete(namespace, "w", &DeleteOptions::default()).await.unwrap();
+    }
+}
+
+/// What has finalizers is marked, also with others of its kind, and goes with the last of them.
+#[tokio::test]
+async fn what_is_held_can_end_without_its_namespace() {
+    let world = World::in_memory().await;
+    for namespace in ["missing", "unknown"] {
+        for name in ["one", "two"] {
+            let mut held = widget(namespace, name, 0);
+            held["metadata"]["finalizers"] = json!(["example.com/x"]);
+            world.try_create(held, &WriteOptions::default()).await.unwrap();
+        }
+    }
+    let world = world.with_admission(RemoteNamespaceLifecycle(Others));
+    for namespace in ["missing", "unknown"] {
+        let deleted = world.delete(namespace, "one", &DeleteOptions::default()).await.unwrap();
+        assert!(matches!(deleted, Deleted::Waiting(_)), "{deleted:?}");
+        let selection = world.everything();
+        let request =
+            ListRequest { namespace: Some(namespace), selection: &selection, at: At::Latest, after: None, limit: None };
+        let options = DeleteOptions::default();
+        world.registry.delete_collection(&world.ctx(), &world.widgets, &request, &options).await.unwrap();
+        for name in ["one", "two"] {
+            let marked = world.get(namespace, name).await.unwrap();
+            assert!(marked.metadata().deletion_timestamp().is_some(), "{namespace}/{name}");
+            world.patch(namespace, name, |widget| widget.set_finalizers(&[])).await.unwrap();
+            let gone = world.get(namespace, name).await;
+            assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
+        }
     }
 }
