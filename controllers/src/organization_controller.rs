@@ -181,7 +181,8 @@ impl Shared {
                 if steps.iter().any(Step::is_end) {
                     self.queue.shorten_pause(&Work::Binding(place.clone()), LONGEST_WITH_A_ROLE);
                 }
-                if !steps.is_empty() {
+                // What ends because the namespace is nobody's ends by the word of the cluster, whatever is stored here.
+                if !steps.is_empty() && state.owner.is_some() {
                     self.check_store(&place.namespace).await.map_err(|error| failed(error.to_string()))?;
                 }
                 role_bindings.carry_out(place, &state, steps).await.map_err(|again| failed(again.to_string()))?

@@ -116,8 +116,11 @@ fn org_subjects() -> Guard {
 
 fn own_role_bindings(plan: &Plan) -> Guard {
     let namespace = &plan.namespace;
+    // What is being deleted counts until it is gone, and whoever wants to keep the role can keep it by a finalizer.
+    let takes_away = "object == null || \
+                      (request.operation == 'UPDATE' && (!has(object.subjects) || object.subjects.size() == 0))";
     let owned = format!(
-        "object == null || (\
+        "variables.takesAway || (\
          namespaceObject.metadata.?labels[?'{OWNER_LABEL}'].orValue('').startsWith('{ORGANIZATION_OWNER}') && \
          !request.namespace.startsWith('kube-') && request.namespace != '{namespace}')"
     );
@@ -131,10 +134,10 @@ fn own_role_bindings(plan: &Plan) -> Guard {
     // Someone may have taken the label off, which does not keep it.
     let before = format!(
         "oldObject == null || {} || \
-         (object == null && oldObject.metadata.name.startsWith('{DERIVED_PREFIX}'))",
+         (variables.takesAway && oldObject.metadata.name.startsWith('{DERIVED_PREFIX}'))",
         labelled("oldObject")
     );
-    let after = format!("object == null || {}", labelled("object"));
+    let after = format!("variables.takesAway || {}", labelled("object"));
     Guard {
         name: "own-role-bindings.bailiwick.dev",
         why: "Bailiwick itself binds roles only in namespaces of organizations, never to itself, and leaves bindings of others alone.",
@@ -145,7 +148,7 @@ fn own_role_bindings(plan: &Plan) -> Guard {
             "operations": ["CREATE", "UPDATE", "DELETE"],
             "resources": ["rolebindings"],
         }),
-        variables: json!([]),
+        variables: json!([{"name": "takesAway", "expression": takes_away}]),
         validations: json!([
             {"expression": owned, "message": "Bailiwick binds roles only in namespaces that an organization owns", "reason": "Forbidden"},
             {"expression": foreign, "message": "Bailiwick binds no roles to itself", "reason": "Forbidden"},

@@ -188,6 +188,26 @@ async fn only_what_it_made_is_its_own(admin: &Kubectl) {
     admin.run_with(create.split(' '), &made).await.unwrap().success().unwrap();
     refused_soon(admin, &as_account("label rolebinding made -n owned bailiwick.dev/derived-from-"), NOT_MADE).await;
     done(admin, &as_account("delete rolebinding made -n owned")).await;
+    only_what_it_made_is_emptied(admin).await;
+}
+
+/// S-22: what a finalizer keeps is emptied, wherever it is; nobody is put into it there.
+async fn only_what_it_made_is_emptied(admin: &Kubectl) {
+    let patch = |name: &str, subjects: &str| {
+        format!("patch rolebinding {name} -n free --as={ACCOUNT} --type=merge -p {{\"subjects\":{subjects}}}")
+    };
+    let zoe = "[{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"User\",\"name\":\"zoe\"}]";
+    for name in ["labelled", "org-role-binding:bare", "theirs"] {
+        done(admin, &format!("create rolebinding {name} -n free --clusterrole=view --user=alice --user=bob")).await;
+    }
+    done(admin, "label rolebinding labelled -n free bailiwick.dev/derived-from=orgrolebindings").await;
+    refused_soon(admin, &patch("labelled", zoe), "only in namespaces that an organization owns").await;
+    refused_soon(admin, &patch("theirs", "null"), NOT_MADE).await;
+    for name in ["labelled", "org-role-binding:bare"] {
+        done(admin, &patch(name, "null")).await;
+        refused_soon(admin, &patch(name, zoe), "only in namespaces that an organization owns").await;
+    }
+    done(admin, "delete rolebinding labelled org-role-binding:bare theirs -n free").await;
 }
 
 async fn acting_as_others_is_opted_into(cluster: &Cluster) {

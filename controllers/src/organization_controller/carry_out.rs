@@ -1,26 +1,33 @@
 //! Makes, changes and removes RoleBindings in a cluster, and understands its refusals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bailiwick_api::{OrgRoleBinding, shell_word};
+use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::rbac::v1::{RoleBinding, Subject};
+use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding, Subject};
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::FIELD_MANAGER;
 use super::account::{Account, SERVICE_ACCOUNT};
 use super::index::{BindingState, owner_of};
-use super::parts::{Step, binding_of, role_binding};
+use super::parts::{Step, binding_of, is_going, role_binding};
 use super::verdict::Verdict;
 use crate::absence::{look_up, look_up_metadata};
 use crate::place::Place;
 
 /// How long the cluster may take to answer. Whoever waits for longer keeps others from losing what they are to lose.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+/// How long something is refused until people are told. The cluster's policies know a moment later than the cluster itself whose a
+/// project is.
+const REFUSED_FOR: Duration = Duration::from_millis(500);
+/// The reason of what is refused for no other.
+const REFUSED: &str = "Refused";
 /// What a refusal says that is about the role.
 const ESCALATION: &str = "attempting to grant RBAC permissions not currently held";
 
@@ -29,6 +36,8 @@ pub(super) struct RoleBindings {
     client: Client,
     /// Whom the cluster knows the client as.
     account: Account,
+    /// Since when something is refused. As many at most as there are OrgRoleBindings.
+    refused: Mutex<HashMap<Place, Instant>>,
 }
 
 /// What became of an OrgRoleBinding in the cluster.
@@ -77,7 +86,7 @@ struct Work<'w> {
 
 impl RoleBindings {
     pub(super) fn new(client: Client, account: Account) -> Self {
-        Self { client, account }
+        Self { client, account, refused: Mutex::default() }
     }
 
     pub(super) fn account(&self) -> &Account {
@@ -119,13 +128,28 @@ impl RoleBindings {
         for step in beginning {
             match work.begin(step).await {
                 Ok(()) => {}
+                Err(Obstacle::Told(verdict)) if verdict.reason == REFUSED && !self.lasts(place) => {
+                    return Err(Again(verdict.message));
+                }
                 Err(Obstacle::Told(verdict)) => {
                     return Ok(CarriedOut { names: work.names(), trouble: Some(verdict) });
                 }
                 Err(Obstacle::Again(again)) => return Err(again),
             }
         }
+        self.refused().remove(place);
         Ok(CarriedOut { names: work.names(), trouble: None })
+    }
+
+    /// Whether it has been refused for long enough to be told, now that it is again.
+    fn lasts(&self, place: &Place) -> bool {
+        let now = Instant::now();
+        let since = *self.refused().entry(place.clone()).or_insert(now);
+        now.duration_since(since) >= REFUSED_FOR
+    }
+
+    fn refused(&self) -> MutexGuard<'_, HashMap<Place, Instant>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,6 +160,7 @@ impl Work<'_> {
     async fn end(&mut self, step: Step) -> Result<(), Obstacle> {
         match step {
             Step::Remove(name) => self.remove(&name).await,
+            Step::Empty(name) => self.empty(&name).await,
             Step::Keep(name, subjects) => match self.replace(&name, subjects).await {
                 // Whoever may not bind a role any more, or one that is gone, may not take it from one of several either, only
                 // from all of them.
@@ -157,7 +182,7 @@ impl Work<'_> {
                 self.check_owner().await?;
                 self.make(name, subjects).await
             }
-            Step::Remove(_) | Step::Keep(..) => Ok(()),
+            Step::Remove(_) | Step::Keep(..) | Step::Empty(_) => Ok(()),
         }
     }
 
@@ -180,13 +205,33 @@ impl Work<'_> {
             resource_version: found.metadata.resource_version.clone(),
         };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match within(self.role_bindings.delete(name, &params)).await {
-            Err(Failed::Cluster(kube::Error::Api(status))) if status.is_not_found() => {}
+        let going = match within(self.role_bindings.delete(name, &params)).await {
+            Err(Failed::Cluster(kube::Error::Api(status))) if status.is_not_found() => None,
             Err(failed) => return Err(self.kept(name, failed)),
-            Ok(_) => {}
+            Ok(answer) => answer.left(),
+        };
+        match going {
+            // It is only marked: a finalizer keeps it, and with it the role.
+            Some(going) => {
+                self.there.insert(name.to_owned(), going);
+                self.empty(name).await
+            }
+            None => {
+                self.there.remove(name);
+                Ok(())
+            }
         }
-        self.there.remove(name);
-        Ok(())
+    }
+
+    /// Takes everyone out of a RoleBinding that is being deleted.
+    async fn empty(&mut self, name: &str) -> Result<(), Obstacle> {
+        match self.replace(name, Vec::new()).await {
+            Err(Failed::Cluster(kube::Error::Api(status))) if is_absence_of(&status, RoleBinding::URL_PATH_SEGMENT) => {
+                self.there.remove(name);
+                Ok(())
+            }
+            result => result.map_err(|failed| self.kept(name, failed)),
+        }
     }
 
     fn names(self) -> Vec<String> {
@@ -233,7 +278,7 @@ impl Work<'_> {
     fn obstacle(&self, failed: Failed) -> Obstacle {
         match (failed, self.binding) {
             (Failed::Cluster(kube::Error::Api(status)), Some(binding))
-                if status.is_not_found() && status.message.contains("clusterroles") =>
+                if is_absence_of(&status, ClusterRole::URL_PATH_SEGMENT) =>
             {
                 let role = &binding.role_ref.name;
                 Obstacle::Told(Verdict::ineffective("RoleMissing", format!("there is no ClusterRole \"{role}\"")))
@@ -252,7 +297,7 @@ impl Work<'_> {
     fn kept(&self, name: &str, failed: Failed) -> Obstacle {
         match failed {
             Failed::Cluster(kube::Error::Api(status)) if is_for_people(&status) => {
-                Obstacle::Told(not_revoked(self.place, name, &status))
+                Obstacle::Told(not_revoked(self.place, name, self.there.get(name), &status))
             }
             failed => Obstacle::Again(Again(failed.to_string())),
         }
@@ -278,15 +323,30 @@ fn is_for_people(status: &Status) -> bool {
     is_refusal(status) || status.code == 500
 }
 
+/// Whether something cannot be done because an object of this plural is not there: the RoleBinding, or its role.
+fn is_absence_of(status: &Status, plural: &str) -> bool {
+    status.is_not_found() && status.details.as_ref().is_some_and(|details| details.kind == plural)
+}
+
 /// What to do about a RoleBinding that the cluster does not let go.
-fn not_revoked(place: &Place, name: &str, status: &Status) -> Verdict {
+fn not_revoked(place: &Place, name: &str, found: Option<&RoleBinding>, status: &Status) -> Verdict {
     let (namespace, word) = (shell_word(&place.namespace), shell_word(name));
+    let (refused, remedy) = match found.is_some_and(is_going) {
+        false => ("be changed or removed", format!("remove it with: kubectl delete rolebinding -n {namespace} {word}")),
+        // It has been deleted, so deleting it is no remedy.
+        true => (
+            "be emptied, which finalizers keep from going",
+            format!(
+                "let it go with: kubectl patch rolebinding -n {namespace} {word} --type=merge -p \
+                 '{{\"metadata\":{{\"finalizers\":null}}}}'"
+            ),
+        ),
+    };
     Verdict::ineffective(
         "NotRevoked",
         format!(
-            "users who are to have lost the role may still have it: the cluster does not let the RoleBinding \"{name}\" be changed \
-             or removed: {}. It is tried again; a cluster administrator can remove it with: kubectl delete rolebinding -n \
-             {namespace} {word}",
+            "users who are to have lost the role may still have it: the cluster does not let the RoleBinding \"{name}\" {refused}: \
+             {}. It is tried again; a cluster administrator can {remedy}",
             status.message
         ),
     )
@@ -300,7 +360,7 @@ fn refused(account: &str, role: &str, status: &Status) -> Verdict {
              with: bailiwick install | kubectl apply -f -",
             status.message
         );
-        return Verdict::ineffective("Refused", message);
+        return Verdict::ineffective(REFUSED, message);
     }
     let who = match account.strip_prefix(SERVICE_ACCOUNT) {
         Some(name) => format!("--serviceaccount={name}"),

@@ -133,10 +133,10 @@ impl Index {
     /// for those to whom the account may bind a role.
     pub(super) fn binding_state(&self, place: &Place, bound_by: Option<&Account>) -> BindingState {
         let derived = self.derived.get(place).cloned().unwrap_or_default();
-        let Some(binding) = self.bindings.get(place).cloned() else {
-            return BindingState { derived, ..BindingState::default() };
-        };
         let owner = self.owners.get(&place.namespace).map(String::as_str);
+        let Some(binding) = self.bindings.get(place).cloned() else {
+            return BindingState { derived, owner: owner.map(str::to_owned), ..BindingState::default() };
+        };
         let missing: Vec<String> =
             binding.org_groups.iter().filter(|group| !self.org_groups.contains_key(*group)).cloned().collect();
         let nowhere = bound_by.and_then(|account| verdict::where_bound(&place.namespace, owner, account));

@@ -31,6 +31,8 @@ pub(super) enum Step {
     Remove(String),
     /// Leaves only these in a RoleBinding.
     Keep(String, Vec<Subject>),
+    /// Leaves nobody in a RoleBinding that is being deleted: its role counts for as long as a finalizer keeps it.
+    Empty(String),
     /// Gives a RoleBinding these subjects, among whom are all that it has.
     Extend(String, Vec<Subject>),
     /// Makes a RoleBinding.
@@ -42,7 +44,7 @@ pub(super) enum Step {
 impl Step {
     /// Whether someone loses something by it, and nobody gains anything.
     pub(super) fn is_end(&self) -> bool {
-        matches!(self, Self::Remove(_) | Self::Keep(..))
+        matches!(self, Self::Remove(_) | Self::Keep(..) | Self::Empty(_))
     }
 }
 
@@ -93,24 +95,30 @@ pub(super) fn role_binding(binding: &OrgRoleBinding, name: String, subjects: Vec
     }
 }
 
-/// What is to be done so that these subjects, and no others, have the role: first what ends, then what begins.
+/// Whether a RoleBinding is being deleted.
+pub(super) fn is_going(role_binding: &RoleBinding) -> bool {
+    role_binding.metadata.deletion_timestamp.is_some()
+}
+
+/// What is to be done so that these subjects, and no others, have the role: first what ends, then what begins. What is being
+/// deleted is to give nothing any more, and has its name until it is gone.
 pub(super) fn steps(
     binding: Option<&OrgRoleBinding>,
     wanted: &[Subject],
     derived: &BTreeMap<String, RoleBinding>,
 ) -> Vec<Step> {
-    let Some(binding) = binding else { return derived.keys().cloned().map(Step::Remove).collect() };
+    let Some(binding) = binding else { return derived.iter().filter_map(end_of).collect() };
     let mut missing: BTreeMap<_, &Subject> = wanted.iter().map(|subject| (key(subject), subject)).collect();
     let mut steps = Vec::new();
     let mut parts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
     for (name, found) in derived {
         let there = found.subjects.as_deref().unwrap_or_default();
-        let kept: Vec<Subject> = match is_of(found, binding) {
+        let kept: Vec<Subject> = match is_of(found, binding) && !is_going(found) {
             true => there.iter().filter(|subject| missing.remove(&key(subject)).is_some()).cloned().collect(),
             false => Vec::new(),
         };
         if kept.is_empty() {
-            steps.push(Step::Remove(name.clone()));
+            steps.extend(end_of((name, found)));
             continue;
         }
         if kept.len() < there.len() {
@@ -127,12 +135,22 @@ pub(super) fn steps(
             steps.push(Step::Extend(name.clone(), subjects.clone()));
         }
     }
-    let taken: BTreeSet<&String> = parts.keys().collect();
+    let going = derived.iter().filter(|(_, found)| is_going(found)).map(|(name, _)| name);
+    let taken: BTreeSet<&String> = parts.keys().chain(going).collect();
     let name = binding.metadata.name.as_deref().unwrap_or_default();
     let mut names = (0..).map(|number| part_name(name, number)).filter(|name| !taken.contains(name));
     let rest: Vec<Subject> = missing.collect();
     steps.extend(rest.chunks(MAX_SUBJECTS).zip(&mut names).map(|(part, name)| Step::Make(name, part.to_vec())));
     steps
+}
+
+/// What is to be done so that a RoleBinding gives nothing any more.
+fn end_of((name, found): (&String, &RoleBinding)) -> Option<Step> {
+    match (is_going(found), found.subjects.as_ref().is_none_or(Vec::is_empty)) {
+        (false, _) => Some(Step::Remove(name.clone())),
+        (true, false) => Some(Step::Empty(name.clone())),
+        (true, true) => None,
+    }
 }
 
 fn part_name(binding: &str, number: usize) -> String {

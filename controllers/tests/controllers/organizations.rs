@@ -1,8 +1,8 @@
 //! What organizations give, carried out by RoleBindings: by two at once, by one that missed something, and many.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use bailiwick_apiserver::InProcess;
 use bailiwick_controllers::{Leads, OrganizationController};
 use bailiwick_registry::{Clock, SystemClock};
 use http::{Method, Request, Uri};
+use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
@@ -20,6 +21,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
 
 use crate::site::{Holds, SOON, Site, user};
+
+/// The RoleBinding that the OrgRoleBinding `dev` becomes.
+const DERIVED: &str = "org-role-binding:dev";
 
 impl Site {
     fn controller(&self) -> AbortOnDropHandle<()> {
@@ -84,6 +88,27 @@ impl Site {
             assert!(began.elapsed() < SOON, "{} are to have it: {found:?}", wanted.len());
             sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+impl Site {
+    /// Waits until the binding in a namespace gives this reason, and gives its message.
+    async fn says(&self, namespace: &str, wanted: &str) -> String {
+        let began = Instant::now();
+        loop {
+            let status = self.bindings(namespace).get("dev").await.unwrap().status.unwrap_or_default();
+            match status.conditions.into_iter().next() {
+                Some(said) if said.reason == wanted => return said.message,
+                said => assert!(began.elapsed() < SOON, "not {wanted}: {said:?}"),
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Has someone keep the RoleBinding of a namespace from going when it is deleted.
+    async fn keep(&self, namespace: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": ["example.dev/mine"]}}));
+        self.role_bindings(namespace).patch(DERIVED, &PatchParams::default(), &patch).await.unwrap();
     }
 }
 
@@ -180,7 +205,7 @@ async fn marks_that_are_taken_off_while_nobody_looks_change_nothing() {
     drop(first);
     sleep(Duration::from_millis(100)).await;
     let bare = json!({"metadata": {"labels": {DERIVED_LABEL: null}, "ownerReferences": null}});
-    let (name, params) = ("org-role-binding:dev", PatchParams::default());
+    let (name, params) = (DERIVED, PatchParams::default());
     let stripped = site.role_bindings("a").patch(name, &params, &Patch::Merge(bare)).await.unwrap();
     assert!(stripped.labels().is_empty() && stripped.owner_references().is_empty());
     site.set_group(users(1..3)).await;
@@ -190,12 +215,29 @@ async fn marks_that_are_taken_off_while_nobody_looks_change_nothing() {
     assert!(made.labels().contains_key(DERIVED_LABEL), "it is one of ours again");
 }
 
-/// A way to the server on which no RoleBinding is changed or removed, while it is `stubborn`: such requests end where there is
-/// nothing to be removed.
+/// A way to the server on which so many more writes of RoleBindings, of these methods, are refused: such requests end where there
+/// is nothing of the kind to be written.
 #[derive(Clone)]
 struct Stubborn {
     way: InProcess,
-    is_stubborn: Arc<AtomicBool>,
+    refused: Arc<Mutex<(Vec<Method>, usize)>>,
+}
+
+impl Stubborn {
+    fn new(site: &Site) -> Self {
+        Self { way: InProcess::new(site.server.clone(), user()), refused: Arc::default() }
+    }
+
+    fn refuse(&self, methods: impl Into<Vec<Method>>, times: usize) {
+        *self.refused.lock().unwrap() = (methods.into(), times);
+    }
+
+    /// A controller whose host is at the end of this way.
+    fn controller(&self, site: &Site) -> AbortOnDropHandle<()> {
+        let host = Client::new(self.clone(), "default");
+        let controller = OrganizationController::new(site.client.clone(), host, || SystemClock.now());
+        AbortOnDropHandle::new(tokio::spawn(controller.with_role_bindings("controller".to_owned()).run()))
+    }
 }
 
 impl<B> Service<Request<B>> for Stubborn
@@ -211,8 +253,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let is_change = [Method::PUT, Method::DELETE].contains(request.method());
-        if is_change && request.uri().path().contains("/rolebindings/") && self.is_stubborn.load(Ordering::Relaxed) {
+        let (methods, left) = &mut *self.refused.lock().unwrap();
+        if *left > 0 && methods.contains(request.method()) && request.uri().path().contains("/rolebindings") {
+            *left -= 1;
             let elsewhere = "/apis/org.bailiwick.dev/v1alpha1/organizations/Acme/groups";
             *request.uri_mut() = Uri::from_static(elsewhere);
         }
@@ -225,44 +268,105 @@ where
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_taken_away_is_told_and_tried_again_soon() {
     let site = Site::with_members(3).await;
-    let stubborn = Stubborn { way: InProcess::new(site.server.clone(), user()), is_stubborn: Arc::default() };
-    let host = Client::new(stubborn.clone(), "default");
-    let controller = OrganizationController::new(site.client.clone(), host, || SystemClock.now());
-    let controller = controller.with_role_bindings("controller".to_owned());
-    let _controller = AbortOnDropHandle::new(tokio::spawn(controller.run()));
+    let stubborn = Stubborn::new(&site);
+    let _controller = stubborn.controller(&site);
     site.holders("a", users(0..3)).await;
     site.holders("b", users(0..3)).await;
-    stubborn.is_stubborn.store(true, Ordering::Relaxed);
+    stubborn.refuse([Method::PUT, Method::DELETE], usize::MAX);
     site.set_group(users(1..3)).await;
-    let reason = async |namespace: &str| {
-        let status = site.bindings(namespace).get("dev").await.unwrap().status.unwrap_or_default();
-        status.conditions.first().map(|condition| (condition.reason.clone(), condition.message.clone()))
-    };
-    let says = async |namespace: &str, wanted: &str| {
-        let began = Instant::now();
-        loop {
-            match reason(namespace).await {
-                Some((reason, message)) if reason == wanted => return message,
-                said => assert!(began.elapsed() < SOON, "not {wanted}: {said:?}"),
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let message = says("a", "NotRevoked").await;
+    let message = site.says("a", "NotRevoked").await;
     assert!(message.contains("kubectl delete rolebinding -n a org-role-binding:dev"), "{message}");
     // Also if there is nothing left that could say so.
     site.bindings("b").delete("dev", &DeleteParams::default()).await.unwrap();
     // Long enough for pauses to have grown.
     sleep(Duration::from_secs(5)).await;
     site.holders("a", users(0..3)).await;
-    stubborn.is_stubborn.store(false, Ordering::Relaxed);
+    stubborn.refuse([], 0);
     let began = Instant::now();
     site.holders("a", users(1..3)).await;
     site.holders("b", Vec::new()).await;
     let took = began.elapsed();
     println!("taken away {took:?} after the cluster let it");
     assert!(took < Duration::from_secs(2), "{took:?}");
-    says("a", "InEffect").await;
+    site.says("a", "InEffect").await;
+}
+
+/// S-22, S-25, O-06: whoever has a finalizer keep a RoleBinding does not keep its role: neither when the project is nobody's any more,
+/// nor when the binding is gone; and is in nobody's way when it is given again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_finalizer_keeps_nobodys_role() {
+    let site = Site::with_members(3).await;
+    let stubborn = Stubborn::new(&site);
+    let _controller = stubborn.controller(&site);
+    for namespace in ["a", "b"] {
+        site.holders(namespace, users(0..3)).await;
+        site.keep(namespace).await;
+    }
+    site.bindings("b").delete("dev", &DeleteParams::default()).await.unwrap();
+    site.holders("b", Vec::new()).await;
+    stubborn.refuse([Method::PUT], usize::MAX);
+    site.owner("a", Value::Null).await;
+    let message = site.says("a", "NotRevoked").await;
+    let remedy =
+        "kubectl patch rolebinding -n a org-role-binding:dev --type=merge -p '{\"metadata\":{\"finalizers\":null}}'";
+    assert!(message.contains(remedy), "{message}");
+    stubborn.refuse([], 0);
+    site.holders("a", Vec::new()).await;
+    for namespace in ["a", "b"] {
+        let kept = site.role_bindings(namespace).get(DERIVED).await.unwrap();
+        assert!(kept.metadata.deletion_timestamp.is_some(), "{kept:?}");
+    }
+    site.says("a", "NoOwner").await;
+    site.owner("a", json!("organizations__Acme")).await;
+    assert_eq!(site.holders("a", users(0..3)).await, 2, "another one gives it");
+    site.says("a", "InEffect").await;
+}
+
+/// O-06: a project that is nobody's any more gives nothing any more, also while our own store does not answer: it is the cluster that
+/// says whose it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_nobodys_ends_without_the_store() {
+    let site = Site::with_members(3).await;
+    let (road, own) = site.road();
+    let controller = OrganizationController::new(own, site.client.clone(), || SystemClock.now());
+    let controller = controller.with_role_bindings("controller".to_owned());
+    let _controller = AbortOnDropHandle::new(tokio::spawn(controller.run()));
+    site.holders("a", users(0..3)).await;
+    site.holders("b", users(0..3)).await;
+    road.held.send_replace(Some(|_, address| address.path().ends_with("/namespaces/a/orgrolebindings")));
+    site.owner("a", Value::Null).await;
+    site.holders("a", Vec::new()).await;
+    // Nothing is given by what may be old.
+    site.owner("a", json!("organizations__Acme")).await;
+    let began = Instant::now();
+    while road.waited.load(Ordering::Relaxed) == 0 {
+        assert!(began.elapsed() < SOON, "the store is not asked");
+        sleep(Duration::from_millis(20)).await;
+    }
+    site.holders("a", Vec::new()).await;
+    road.held.send_replace(None);
+    site.holders("a", users(0..3)).await;
+}
+
+/// ORG-35: what is refused for a moment, as when a project has just been given back, is told to nobody; what lasts is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_told_when_it_lasts() {
+    let site = Site::with_members(3).await;
+    let stubborn = Stubborn::new(&site);
+    stubborn.refuse([Method::POST], 1);
+    let _controller = stubborn.controller(&site);
+    for namespace in ["a", "b"] {
+        site.holders(namespace, users(0..3)).await;
+        site.says(namespace, "InEffect").await;
+    }
+    let events: Api<Event> = Api::all(site.client.clone());
+    let told = events.list(&ListParams::default()).await.unwrap().items;
+    assert!(told.is_empty(), "{told:?}");
+    stubborn.refuse([Method::POST], usize::MAX);
+    site.owner("a", Value::Null).await;
+    site.says("a", "NoOwner").await;
+    site.owner("a", json!("organizations__Acme")).await;
+    site.says("a", "Refused").await;
 }
 
 /// O-06: a project in which the cluster answers nothing does not keep others from losing what they are to lose.

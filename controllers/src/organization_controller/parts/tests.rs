@@ -1,3 +1,6 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+
 use super::*;
 
 fn binding(uid: &str, role: &str) -> OrgRoleBinding {
@@ -24,6 +27,7 @@ fn after(
     for step in steps {
         match step {
             Step::Remove(name) => assert!(derived.remove(&name).is_some()),
+            Step::Empty(name) => derived.get_mut(&name).unwrap().subjects = None,
             Step::Keep(name, subjects) | Step::Extend(name, subjects) => {
                 derived.get_mut(&name).unwrap().subjects = Some(subjects);
             }
@@ -37,7 +41,7 @@ fn after(
 }
 
 fn holders(derived: &BTreeMap<String, RoleBinding>) -> Vec<Subject> {
-    let mut all: Vec<Subject> = derived.values().flat_map(|part| part.subjects.clone().unwrap()).collect();
+    let mut all: Vec<Subject> = derived.values().flat_map(|part| part.subjects.clone().unwrap_or_default()).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 }
@@ -84,6 +88,20 @@ fn what_others_add_is_taken_away() {
     let (mut derived, _) = after(Some(&binding), &users(0..2), BTreeMap::new());
     derived.get_mut("org-role-binding:dev").unwrap().subjects.as_mut().unwrap().push(subject("Group", "everyone"));
     assert_eq!(holders(&after(Some(&binding), &users(0..2), derived).0), users(0..2));
+}
+
+/// S-22: a RoleBinding that a finalizer keeps after it was deleted gives nothing, and is in nobody's way.
+#[test]
+fn what_is_kept_after_its_deletion_is_emptied() {
+    let binding = binding("1", "edit");
+    let (mut derived, _) = after(Some(&binding), &users(0..2), BTreeMap::new());
+    let dev = "org-role-binding:dev".to_owned();
+    derived.get_mut(&dev).unwrap().metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    assert_eq!(steps(None, &[], &derived), [Step::Empty(dev.clone())]);
+    let (derived, steps) = after(Some(&binding), &users(0..2), derived);
+    assert_eq!((steps, derived[&dev].subjects.as_ref(), holders(&derived)), (2, None, users(0..2)));
+    assert_eq!(derived.keys().collect::<Vec<_>>(), ["org-role-binding:dev", "org-role-binding:dev:1"]);
+    assert_eq!(after(Some(&binding), &users(0..2), derived).1, 0, "nothing is done twice");
 }
 
 /// S-22, S-23: whoever takes a mark away does not take the RoleBinding away; one that has none is someone else's.
