@@ -19,6 +19,7 @@ use crate::context::Ctx;
 use crate::error::Result;
 use crate::host::{Host, HostKind};
 use crate::named_account::{check_acting, named, pinned};
+use crate::organizations::Memberships;
 use crate::registry::Registry;
 use crate::ruled_write::RuledWrite;
 use crate::served_kind::ServedKind;
@@ -34,6 +35,8 @@ pub struct BundleRules {
     pub host: Arc<dyn Host>,
     /// Who says what users may do.
     pub authorizer: Arc<dyn Authorizer>,
+    /// Who knows in which groups the accounts are.
+    pub memberships: Arc<dyn Memberships>,
 }
 
 // === impl BundleRules ===

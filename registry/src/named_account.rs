@@ -8,6 +8,7 @@ use crate::authorization::{Authorizer, Resource};
 use crate::context::User;
 use crate::error::{Error, Result};
 use crate::host::{Host, HostError, HostKind};
+use crate::organizations::Memberships;
 use crate::ruled_write::RuledWrite;
 
 /// The account of this name, if whoever writes may act as it.
@@ -74,9 +75,9 @@ pub(crate) fn refused(write: RuledWrite<'_>, reason: &str, message: String, reme
     write.forbidden(why, vec![cause])
 }
 
-/// A service account as someone whose rights can be asked for.
-pub(crate) fn user_of(account: &ServiceAccountRef) -> User {
-    User { name: account.username(), groups: account.groups().to_vec(), ..User::default() }
+/// A service account as someone whose rights can be asked for: in all groups in which its own requests find it.
+pub(crate) fn user_of(memberships: &dyn Memberships, account: &ServiceAccountRef) -> User {
+    memberships.in_groups(User { name: account.username(), groups: account.groups().to_vec(), ..User::default() })
 }
 
 fn path() -> FieldPath {

@@ -56,6 +56,14 @@ pub(crate) const VERSION: &str = "v1alpha1";
 pub trait Memberships: Send + Sync + 'static {
     /// The groups of a user, instead of those that came with them; `None` if those are right.
     fn groups(&self, user: &User) -> Option<Vec<String>>;
+
+    /// A user in the groups that are theirs now, whoever says what of them.
+    fn in_groups(&self, user: User) -> User {
+        match self.groups(&user) {
+            Some(groups) => user.in_groups(groups),
+            None => user,
+        }
+    }
 }
 
 /// Keeps the directory up to date from now on. All there is counts when it returns, and writers wait until what they write

@@ -42,18 +42,19 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     tokio::spawn(roles.follow(cluster.attentive.clone()));
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.policy() };
+    let bundles = BundleRules { host: host.clone(), authorizer: authorizer.clone(), memberships: directory.clone() };
     let registry = registry
         .until(parts.closing.clone())
         .with_projects(namespaces.clone())
         .with_admission(rules)
-        .with_admission(BundleRules { host: host.clone(), authorizer: authorizer.clone() })
+        .with_admission(bundles)
         .with_admission(CatalogRules { exposure, host: host.clone() })
         .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host });
     // The cluster's own admission does not see our kinds. Webhooks, policies and quotas of its would be asked after this.
     let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
     let (own, service) = (cluster.own.clone(), aggregated.service.clone());
     let home = async move { home(&own, service, &account(&own).await) };
-    let (quotas, following) = ClusterQuotas::new(cluster.own.clone(), home);
+    let (quotas, following) = ClusterQuotas::new(cluster.own.clone(), cluster.attentive.clone(), home);
     tokio::spawn(following);
     let allocations = Allocations::new(authorizer.clone(), Some(Arc::new(quotas.clone())));
     let registry = Arc::new(registry.with_allocations(&allocations).map_err(HandlerError::Furnish)?);

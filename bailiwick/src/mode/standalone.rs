@@ -42,13 +42,14 @@ pub(super) async fn api(parts: &Parts, accounts: &ServiceAccounts) -> Result<Api
     let guard = NoEscalation { authorizer: authorizer.clone(), roles: roles.clone() };
     let rules =
         OrganizationRules { authorizer: authorizer.clone(), directory: directory.clone(), roles: roles.clone() };
+    let bundles = BundleRules { host: host.clone(), authorizer: authorizer.clone(), memberships: directory.clone() };
     let registry = Arc::new(
         registry
             .until(parts.closing.clone())
             .with_admission(kinds::NamespaceLifecycle)
             .with_admission(guard)
             .with_admission(rules)
-            .with_admission(BundleRules { host: host.clone(), authorizer: authorizer.clone() })
+            .with_admission(bundles)
             .with_admission(CatalogRules { exposure, host: host.clone() })
             .with_admission(ClaimDefinitionRules { authorizer: authorizer.clone(), host })
             .with_admission(QuotaEnforcement::new()?)

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::shop::{BUNDLES, MAPS, SECRETS, SLEEPERS, Shop, bundle, condition, map, part, secret, sleeper};
-use crate::site::Person;
+use crate::site::{API, Mode, Person, RBAC, group};
 use crate::witness::nothing_was_done_as_ourselves;
 
 in_both_modes!(
@@ -68,6 +68,28 @@ async fn rights_are_asked_for_when_it_is_written(shop: &Shop) {
     alice_writes.merge(&format!("{BUNDLES}/one"), &forged).await.expect(200);
     shop.root.merge(&format!("{BUNDLES}/one/status"), &forged).await.expect(200);
     assert_eq!(shop.bundle("one").await["status"]["requester"]["username"], "alice");
+}
+
+/// ORG-11, B-SMITH-4: what a Group gives an account is the account's, also where it is asked whether it has enough.
+#[tokio::test]
+async fn rights_of_groups_are_the_accounts() {
+    let shop = Shop::open(Mode::Alone).await;
+    let account = shop.account("grouped").await["metadata"]["name"].clone();
+    let mut grouped = bundle("grouped", json!([part(&[], map("a", json!({})))]));
+    grouped["spec"]["serviceAccountName"] = account;
+    shop.root.post(BUNDLES, &grouped).await.expect(403);
+    let bound = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": { "name": "makers" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit" },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "makers" }],
+    });
+    shop.root.post(&format!("{RBAC}/namespaces/shop/rolebindings"), &bound).await.expect(201);
+    shop.root.post(BUNDLES, &grouped).await.expect(403);
+    let makers = group("makers", &["system:serviceaccount:shop:grouped"]);
+    shop.root.post(&format!("{API}/groups"), &makers).await.expect(201);
+    shop.root.post(BUNDLES, &grouped).await.expect(201);
+    shop.ready("grouped").await;
+    shop.check_invariants().await;
 }
 
 /// B-02, B-11: rights that end have ended, and no value of a Secret is told by us, though the Bundle allows it to be anywhere.

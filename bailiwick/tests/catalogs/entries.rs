@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::market::{Market, core, entries};
 use crate::objects::{causes, condition, config_map, entry, list, local, secret};
+use crate::site::{API as ORGANIZATIONS, Mode, group};
 
 in_both_modes!(
     exposed_resources_are_found_when_the_entry_is_written,
@@ -233,9 +234,16 @@ async fn what_is_wrong_with_an_entry_is_told(site: &mut Market) {
     site.account("shop", "weak").await;
     let mut weak = local(&[("Secret", "creds")]);
     weak["serviceAccountName"] = json!("weak");
-    let refusal = pat.post(&entries("shop"), &entry("bad", weak)).await.expect(403);
+    let refusal = pat.post(&entries("shop"), &entry("bad", weak.clone())).await.expect(403);
     assert!(refusal["message"].as_str().unwrap().contains("kubectl create role weak-reads-creds"), "{refusal}");
     assert_eq!(refusal["details"]["causes"][0]["reason"], "AccountForbidden");
+    if site.site.mode == Mode::Alone {
+        // What a Group gives it, where that counts, is its own.
+        let makers = group("makers", &["system:serviceaccount:shop:weak"]);
+        site.root().post(&format!("{ORGANIZATIONS}/groups"), &makers).await.expect(201);
+        site.bind("shop", "makers", "ClusterRole/edit", "Group/makers").await;
+        pat.post(&entries("shop"), &entry("by-group", weak)).await.expect(201);
+    }
     // The way can be changed, and what was found with it.
     let made = pat.post(&entries("shop"), &entry("turns", json!({ "extension": extension }))).await.expect(201);
     assert_eq!(made["spec"]["extension"], extension, "it is kept as it is");

@@ -26,7 +26,7 @@ impl BundleRules {
         plan: &Plan,
         kinds: &[Option<HostKind>],
     ) -> Result<()> {
-        let user = user_of(account);
+        let user = user_of(&*self.memberships, account);
         let (mut missing, mut resources) = (BTreeSet::new(), BTreeSet::new());
         let mut asked: BTreeSet<(&HostKindKey, &str)> = BTreeSet::new();
         let keys: Vec<Option<HostKindKey>> = kinds.iter().map(|kind| kind.as_ref().map(key)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bailiwick_api::{AcceptancePolicy, Requester, ResourceCatalog, ResourceCatalogEntry};
+use bailiwick_api::{AcceptancePolicy, Requester, ResourceCatalog, ResourceCatalogEntry, ServiceAccountRef};
 use bailiwick_machinery::GroupVersion;
 
 use super::{GROUP, VERSION};
@@ -11,6 +11,7 @@ use crate::User;
 use crate::authorization::{Authorizer, Resource};
 use crate::error::{Error, Result};
 use crate::host::{Host, HostKind};
+use crate::named_account::user_of;
 use crate::organizations::Memberships;
 use crate::registry::Registry;
 use crate::requester::Extra;
@@ -76,11 +77,12 @@ impl Exposure {
     /// Someone who wrote an object, in the groups that are theirs now.
     fn user(&self, requester: &Requester, extra: Extra) -> User {
         let Requester { username, uid, groups, .. } = requester.clone();
-        let user = User { name: username, uid, groups, extra, ..User::default() };
-        match self.memberships.groups(&user) {
-            Some(groups) => user.in_groups(groups),
-            None => user,
-        }
+        self.memberships.in_groups(User { name: username, uid, groups, extra, ..User::default() })
+    }
+
+    /// A service account, in the same way.
+    pub(super) fn account(&self, account: &ServiceAccountRef) -> User {
+        user_of(&*self.memberships, account)
     }
 
     async fn may_use(&self, user: &User, verb: &str, catalog: &str, namespace: &str) -> Result<bool> {

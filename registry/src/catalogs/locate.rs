@@ -11,7 +11,7 @@ use super::{CatalogRules, GROUP};
 use crate::authorization::Resource;
 use crate::error::{Error, Result};
 use crate::host::{HostError, HostKind};
-use crate::named_account::{not_acting, user_of};
+use crate::named_account::not_acting;
 use crate::ruled_write::RuledWrite;
 
 /// How many resources an entry exposes at most, with all that they depend on.
@@ -183,7 +183,8 @@ impl CatalogRules {
             let what = format!("{} \"{}\"", wanted.kind.kind, wanted.name);
             return Err(write.conflict(format!("uid mismatch: the {what} is not the one with the UID \"{uid}\"")));
         }
-        if !self.exposure.authorizer().may(&user_of(account), "watch", resource(wanted, write.namespace)).await? {
+        let user = self.exposure.account(account);
+        if !self.exposure.authorizer().may(&user, "watch", resource(wanted, write.namespace)).await? {
             return Err(not_readable(write, account, wanted, "watch", ""));
         }
         Ok(object)

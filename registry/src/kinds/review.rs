@@ -61,18 +61,6 @@ fn answer(mut object: Object, status: &impl Serialize) -> Result<Object> {
     Ok(object)
 }
 
-// === impl Reviewers ===
-
-impl Reviewers {
-    /// A user in the groups that are theirs, whoever says what of them.
-    fn in_groups(&self, user: User) -> User {
-        match self.memberships.groups(&user) {
-            Some(groups) => user.in_groups(groups),
-            None => user,
-        }
-    }
-}
-
 /// A user as answers tell of them.
 fn user_info(user: &User) -> UserInfo {
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());

@@ -51,7 +51,7 @@ impl Virtual for Subject {
 
     async fn create(&self, _: VirtualCall<'_>, sent: Object) -> Result<Object> {
         let spec = checked(&sent)?;
-        answer_about(&*self.0.authorizer, &self.0.in_groups(subject_of(&spec)), spec, sent).await
+        answer_about(&*self.0.authorizer, &self.0.memberships.in_groups(subject_of(&spec)), spec, sent).await
     }
 }
 
@@ -86,7 +86,7 @@ impl Virtual for LocalSubject {
         validation::metadata(&sent, &["namespace"], "must be empty except for namespace", &mut errors);
         validation::local(&review.spec, sent.metadata().namespace(), &mut errors);
         check(errors)?;
-        let user = self.0.in_groups(subject_of(&review.spec));
+        let user = self.0.memberships.in_groups(subject_of(&review.spec));
         answer_about(&*self.0.authorizer, &user, review.spec, sent).await
     }
 }

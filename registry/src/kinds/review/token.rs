@@ -59,7 +59,7 @@ impl Virtual for Reviews {
         let status = match self.0.tokens.review(&token, &review.spec.audiences.unwrap_or_default()).await {
             Ok(Some(owner)) => TokenReviewStatus {
                 authenticated: Some(true),
-                user: Some(user_info(&self.0.in_groups(owner.user))),
+                user: Some(user_info(&self.0.memberships.in_groups(owner.user))),
                 audiences: Some(owner.audiences).filter(|audiences| !audiences.is_empty()),
                 error: None,
             },
