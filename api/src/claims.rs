@@ -24,7 +24,7 @@ pub use resource::{
     RECLAIM_ANNOTATION, claim_ref, connection_secret, is_ready, phase, resource_name, set_claim_ref,
 };
 pub use rules::{ClassMatch, FormError, RuleError, Rules};
-pub use schedule::{Candidate, Choice, Entry, MAX_CANDIDATES, Offer, Pick, Wish, schedule};
+pub use schedule::{Candidate, Choice, Entry, MAX_CANDIDATES, Offer, Pick, Wish, complete, schedule};
 pub use shown::Shown;
 pub use standard_fields::{demands_of_standard_fields, missing_fields, redefined_fields};
 pub use transform::{Transform, TransformError, Transforms};

@@ -3,7 +3,7 @@
 //! A class comes into question if the claim names it, if it has what the claim selects or the definition matches, or if it
 //! is a default and the claim asks for nothing. In this order they are preferred, then the oldest, then by name. Classes of one
 //! claim are chosen one after the other, each with a view to those chosen before; if one finds none that goes with them, the
-//! choice before it is reconsidered.
+//! choice before it is reconsidered. What a claim has already stays, where only the rest is to be chosen anew.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::class::{Class, allows};
 use super::reference::ObjectRef;
 use super::rules::{ClassMatch, Rules};
 use super::shown::Shown;
-use crate::resource_binding_definition::ResourceBindingDefinition;
+use crate::resource_binding_definition::{BoundResource, ResourceBindingDefinition};
 
 /// How many candidates a claim is told of.
 pub const MAX_CANDIDATES: usize = 20;
@@ -124,6 +124,8 @@ struct Search<'s, 'o> {
     wish: Wish<'s>,
     requests: &'s Requests,
     offer: &'s Offer<'o>,
+    /// For each entry what is not chosen anew. There may be less of it.
+    kept: &'s [Option<Pick>],
     /// For each entry the classes that come into question, the preferred ones first.
     eligible: Vec<Vec<(Rank<'o>, &'o Value)>>,
     steps: usize,
@@ -145,7 +147,7 @@ pub fn schedule(wish: Wish<'_>, offers: &[Offer<'_>]) -> (Option<Choice>, Vec<Ca
         if !requests.concern(offer) {
             continue;
         }
-        let mut search = Search { wish, requests: &requests, offer, eligible, steps: 0 };
+        let mut search = Search { wish, requests: &requests, offer, kept: &[], eligible, steps: 0 };
         let Some((rank, picks)) = search.run(&mut candidates) else { continue };
         let name = offer.definition.metadata.name.as_deref().unwrap_or_default();
         found.push((rank, name, Choice { offer: number, picks }));
@@ -158,6 +160,15 @@ pub fn schedule(wish: Wish<'_>, offers: &[Offer<'_>]) -> (Option<Choice>, Vec<Ca
     candidates.iter_mut().for_each(|candidate| candidate.nearness = 0);
     found.sort_by_key(|(rank, definition, _)| (*rank, *definition));
     (found.into_iter().next().map(|(.., choice)| choice), candidates)
+}
+
+/// What a claim gets of an offer that it has already, for the entries for which nothing is kept: what goes with what is.
+pub fn complete(wish: Wish<'_>, offer: &Offer<'_>, kept: &[Option<Pick>]) -> Option<Vec<Pick>> {
+    let requests = Requests::of(wish.claim);
+    let mut candidates = Vec::new();
+    let eligible = eligible(wish, &requests, offer, &mut candidates);
+    let mut search = Search { wish, requests: &requests, offer, kept, eligible, steps: 0 };
+    search.run(&mut candidates).map(|(_, picks)| picks)
 }
 
 /// The classes that come into question for each entry; all that were looked at become candidates.
@@ -177,7 +188,8 @@ fn eligible<'o>(
             if !class.is_claimable_from(wish.namespace_labels) {
                 continue;
             }
-            let judged = requests.judge(wish.claim, class, &resource.class.reference(), entry.rules);
+            let is_named = requests.class.as_ref().filter(|named| names_class(named, index, resource));
+            let judged = requests.judge(wish.claim, class, is_named, entry.rules);
             let mut candidate = Candidate {
                 definition: definition.clone(),
                 index,
@@ -222,31 +234,34 @@ impl Requests {
     /// Whether an offer has what the claim names.
     fn concern(&self, offer: &Offer<'_>) -> bool {
         let resources = &offer.definition.spec.resources;
-        let has_class =
-            |named: &ObjectRef| resources.iter().any(|entry| means(named, &entry.class.api_version, &entry.class.kind));
+        let has_class = |named: &ObjectRef| {
+            let mut entries = resources.iter().enumerate();
+            entries.any(|(index, entry)| names_class(named, index, entry))
+        };
         let has_resource = |named: &ObjectRef| {
             resources.iter().any(|entry| means(named, &entry.resource.api_version, &entry.resource.kind))
         };
         self.class.as_ref().is_none_or(has_class) && self.resource.as_ref().is_none_or(has_resource)
     }
 
-    fn judge(&self, claim: &Value, class: Class<'_>, kind: &crate::KindReference, rules: &Rules) -> Result<Tier, Miss> {
+    /// Whether a class comes into question for an entry, for which the claim names one or not.
+    fn judge(&self, claim: &Value, class: Class<'_>, named: Option<&ObjectRef>, rules: &Rules) -> Result<Tier, Miss> {
         let miss = |reason, message: String, nearness| Err(Miss { reason, message, nearness });
         if class.is_going() {
             return miss("Terminating", "it is being deleted".to_owned(), 0);
         }
-        let tier = match (&self.class, &self.selector) {
-            (Some(named), _) if means(named, &kind.api_version, &kind.kind) => {
+        let tier = match (named, &self.selector) {
+            (Some(named), _) => {
                 if named.name != class.name() {
                     return miss("NotNamed", format!("the claim names {}", Shown::text(&named.name)), 0);
                 }
                 Tier::Named
             }
-            (_, Some(Err(error))) => {
+            (None, Some(Err(error))) => {
                 let error = Shown::text(error);
                 return miss("SelectorInvalid", format!("spec.classSelector cannot be read: {error}"), 0);
             }
-            (_, Some(Ok(selector))) => {
+            (None, Some(Ok(selector))) => {
                 let labels = class.labels();
                 if !selector.matches(|key| labels.get(key).map(String::as_str)) {
                     let selector = Shown::text(&selector.to_string());
@@ -254,9 +269,9 @@ impl Requests {
                 }
                 Tier::Selected
             }
-            (_, None) if rules.has_matches() => Tier::Selected,
-            (_, None) if class.is_default() => Tier::Default,
-            (_, None) => {
+            (None, None) if rules.has_matches() => Tier::Selected,
+            (None, None) if class.is_default() => Tier::Default,
+            (None, None) => {
                 let message = "the claim asks for no class, and this is no default".to_owned();
                 return miss("NotDefault", message, 1);
             }
@@ -276,6 +291,11 @@ impl Requests {
             }
         }
     }
+}
+
+/// Whether a claim's reference to a class is about this entry of a definition. One without a kind is about the first.
+fn names_class(named: &ObjectRef, index: usize, entry: &BoundResource) -> bool {
+    (index == 0 || !named.kind.is_empty()) && means(named, &entry.class.api_version, &entry.class.kind)
 }
 
 /// Whether a reference means an object of this kind. One without a kind means any.
@@ -321,6 +341,9 @@ impl<'o> Search<'_, 'o> {
         if self.steps > MAX_STEPS {
             return false;
         }
+        if let Some(kept) = self.kept.get(index).and_then(Option::as_ref) {
+            return self.choose_after(kept, index, picks, chosen, repelled);
+        }
         if let Some(pick) = self.without_class(index, entry, picks) {
             picks.push(pick);
             let is_named = matches!(picks.last(), Some((_, Pick::Named(_))));
@@ -350,13 +373,55 @@ impl<'o> Search<'_, 'o> {
         false
     }
 
+    /// Goes on to the next entry with what is kept for this one, if that goes with what is chosen beside it.
+    fn choose_after(
+        &mut self,
+        kept: &Pick,
+        index: usize,
+        picks: &mut Vec<(Rank<'o>, Pick)>,
+        chosen: &mut Vec<BTreeMap<String, String>>,
+        repelled: &mut BTreeMap<(usize, String), (String, String)>,
+    ) -> bool {
+        let entries = &self.offer.entries;
+        let of_kind = entries.get(index).into_iter().flat_map(|entry| &entry.classes).map(|class| Class(class));
+        let is_kept = |class: &Class<'_>| match kept {
+            Pick::Class(kept) => kept.name == class.name() && kept.namespace == class.namespace(),
+            Pick::Named(_) | Pick::Existing(_) => false,
+        };
+        // One that is not there any more goes with everything.
+        let class = of_kind.into_iter().find(is_kept);
+        if class.is_some_and(|class| class.repelled_by(chosen).is_some()) {
+            return false;
+        }
+        let before = chosen.len();
+        chosen.extend(class.map(Class::labels));
+        picks.push(((Tier::Named, "", ""), kept.clone()));
+        if self.choose(index + 1, picks, chosen, repelled) {
+            return true;
+        }
+        picks.pop();
+        chosen.truncate(before);
+        false
+    }
+
     /// The resource that the claim names for this entry, or one that is there and is what it wants.
     fn without_class(&self, index: usize, entry: &Entry<'o>, picks: &[(Rank<'o>, Pick)]) -> Option<(Rank<'o>, Pick)> {
         let resource = self.offer.definition.spec.resources.get(index)?;
-        let is_named = |pick: &(Rank<'_>, Pick)| matches!(pick.1, Pick::Named(_));
+        let picked = picks.iter().enumerate().map(|(index, (_, pick))| (index, pick));
+        let kept = self.kept.iter().enumerate().filter_map(|(index, pick)| Some((index, pick.as_ref()?)));
+        let others: Vec<(usize, &Pick)> = picked.chain(kept).collect();
+        // One resource is one, however it was found for another entry.
+        let is_taken = |name: &str| {
+            others.iter().any(|(index, pick)| {
+                let kind = self.offer.definition.spec.resources.get(*index).map(|entry| &entry.resource);
+                let is_same = kind.is_some_and(|kind| resource.resource.is_same_kind(&kind.api_version, &kind.kind));
+                is_same && matches!(pick, Pick::Named(other) | Pick::Existing(other) if other.name == name)
+            })
+        };
         if let Some(named) = &self.requests.resource
             && means(named, &resource.resource.api_version, &resource.resource.kind)
-            && !picks.iter().any(is_named)
+            && !others.iter().any(|(_, pick)| matches!(pick, Pick::Named(_)))
+            && !is_taken(&named.name)
         {
             let named = ObjectRef {
                 api_version: resource.resource.api_version.clone(),
@@ -365,11 +430,9 @@ impl<'o> Search<'_, 'o> {
             };
             return Some(((Tier::Named, "", ""), Pick::Named(named)));
         }
-        let names_class = |named: &ObjectRef| means(named, &resource.class.api_version, &resource.class.kind);
-        if self.requests.class.as_ref().is_some_and(names_class) {
+        if self.requests.class.as_ref().is_some_and(|named| names_class(named, index, resource)) {
             return None;
         }
-        let is_taken = |object: &ObjectRef| picks.iter().any(|(_, pick)| *pick == Pick::Existing(object.clone()));
         let selected = |object: &Value| match &self.requests.selector {
             None => true,
             Some(Err(_)) => false,
@@ -379,9 +442,7 @@ impl<'o> Search<'_, 'o> {
             }
         };
         let fits = |object: &&&'o Value| {
-            selected(object)
-                && entry.rules.matches_resource(self.wish.claim, object)
-                && !is_taken(&ObjectRef::of(object))
+            selected(object) && entry.rules.matches_resource(self.wish.claim, object) && !is_taken(Class(object).name())
         };
         let found = entry.existing.iter().filter(fits).min_by_key(|object| {
             let object = Class(object);

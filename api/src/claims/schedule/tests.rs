@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Candidate, Choice, Entry, Offer, Pick, Wish, schedule};
+use super::{Candidate, Choice, Entry, Offer, Pick, Wish, complete, schedule};
 use crate::ResourceBindingDefinition;
 use crate::claims::Rules;
 
@@ -31,29 +31,39 @@ impl World {
         self
     }
 
-    fn ask(&self, claim: Value) -> (Option<Choice>, Vec<Candidate>) {
-        let offer = |number: usize| {
-            let (definition, rules) = &self.definitions[number];
-            let entry = |index: usize| Entry {
-                rules: &rules[index],
-                classes: self.classes[number][index].iter().collect(),
-                existing: self.existing[number][index].iter().collect(),
-            };
-            Offer { definition, entries: (0..rules.len()).map(entry).collect() }
+    fn offer(&self, number: usize) -> Offer<'_> {
+        let (definition, rules) = &self.definitions[number];
+        let entry = |index: usize| Entry {
+            rules: &rules[index],
+            classes: self.classes[number][index].iter().collect(),
+            existing: self.existing[number][index].iter().collect(),
         };
-        let offers: Vec<Offer<'_>> = (0..self.definitions.len()).map(offer).collect();
+        Offer { definition, entries: (0..rules.len()).map(entry).collect() }
+    }
+
+    fn ask(&self, claim: Value) -> (Option<Choice>, Vec<Candidate>) {
+        let offers: Vec<Offer<'_>> = (0..self.definitions.len()).map(|number| self.offer(number)).collect();
         schedule(Wish { claim: &claim, namespace_labels: &self.labels }, &offers)
+    }
+
+    /// What a claim gets of the first definition, beside what it keeps.
+    fn completed(&self, claim: Value, kept: &[Option<Pick>]) -> Option<Vec<String>> {
+        let wish = Wish { claim: &claim, namespace_labels: &self.labels };
+        complete(wish, &self.offer(0), kept).map(|picks| picks.iter().map(shown).collect())
     }
 
     /// The names of what is chosen, after the definition's number.
     fn chosen(&self, claim: Value) -> Option<(usize, Vec<String>)> {
         let (choice, _) = self.ask(claim);
-        let name = |pick: &Pick| match pick {
-            Pick::Named(object) => format!("named {}", object.name),
-            Pick::Existing(object) => format!("existing {}", object.name),
-            Pick::Class(object) => object.name.clone(),
-        };
-        choice.map(|choice| (choice.offer, choice.picks.iter().map(name).collect()))
+        choice.map(|choice| (choice.offer, choice.picks.iter().map(shown).collect()))
+    }
+}
+
+fn shown(pick: &Pick) -> String {
+    match pick {
+        Pick::Named(object) => format!("named {}", object.name),
+        Pick::Existing(object) => format!("existing {}", object.name),
+        Pick::Class(object) => object.name.clone(),
     }
 }
 
@@ -334,4 +344,64 @@ fn what_is_there_is_only_preferred() {
     let all =
         json!({ "spec": { "classSelector": { "matchExpressions": [{ "key": "none", "operator": "DoesNotExist" }] } } });
     assert_eq!(world.chosen(all), picked(0, &["gold", "western"]));
+}
+
+/// D-RCD-8: a class that is named without its kind is meant for the first of several resources; with its kind, for each of that kind.
+#[test]
+fn a_class_without_a_kind_is_the_first_ones() {
+    let both = json!([entry("Server", false), entry("Rule", false)]);
+    let servers = || vec![default_class("standard", 1), class("gold", 2, json!({}))];
+    let rules = || vec![default_class("open", 1), class("gold", 2, json!({})), class("strict", 3, json!({}))];
+    let world = World::default().with("azure", both, vec![servers(), rules()]);
+    let named = |class: Value| json!({ "spec": { "classRef": class } });
+    assert_eq!(world.chosen(named(json!({ "name": "gold" }))), picked(0, &["gold", "open"]));
+    assert_eq!(world.chosen(named(json!({ "apiVersion": "p/v1", "name": "gold" }))), picked(0, &["gold", "open"]));
+    assert_eq!(world.chosen(named(json!({ "name": "strict" }))), None, "it is no class of servers");
+    let rule = json!({ "kind": "RuleClass", "name": "strict" });
+    assert_eq!(world.chosen(named(rule)), picked(0, &["standard", "strict"]));
+    let twice = json!([entry("Server", false), entry("Server", false)]);
+    let world = World::default().with("azure", twice, vec![servers(), servers()]);
+    assert_eq!(world.chosen(named(json!({ "name": "gold" }))), picked(0, &["gold", "standard"]));
+    let server = json!({ "kind": "ServerClass", "name": "gold" });
+    assert_eq!(world.chosen(named(server)), picked(0, &["gold", "gold"]));
+}
+
+/// RCD-43, B-RCD-8: a resource that the claim names is not taken for another of its resources as well.
+#[test]
+fn a_named_resource_is_one() {
+    let twice = json!([entry("Server", false), entry("Server", false)]);
+    let mut world = World::default().with("azure", twice, vec![vec![default_class("d", 1)]; 2]);
+    world.existing = vec![vec![vec![class("mine", 1, json!({ "kind": "Server" }))]; 2]];
+    let claim = json!({ "spec": { "resourceRef": { "kind": "Server", "name": "mine" } } });
+    assert_eq!(world.chosen(claim), picked(0, &["named mine", "d"]));
+}
+
+/// RCD-42, RCD-43, B-RCD-8: what a claim lacks beside what it has is chosen to go with that, and is nothing that it has.
+#[test]
+fn the_rest_is_chosen_to_go_with_what_is_there() {
+    let both = json!([entry("Server", false), entry("Rule", false)]);
+    let server = class("west", 1, labelled("region", "west"));
+    let mut eastern = default_class("eastern", 1);
+    merge(&mut eastern, &annotated("affinity", "region=east"));
+    let mut western = default_class("western", 2);
+    merge(&mut western, &annotated("affinity", "region=west"));
+    let kept = |class: &Value| Some(Pick::Class(crate::claims::ObjectRef::of(class)));
+    let mut world = World::default().with("azure", both.clone(), vec![vec![server.clone()], vec![eastern, western]]);
+    let picks = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(world.completed(json!({}), &[kept(&server), None]), picks(&["west", "western"]));
+    world.existing = vec![vec![Vec::new(), vec![class("pool", 1, json!({ "kind": "Rule" }))]]];
+    assert_eq!(world.completed(json!({}), &[kept(&server), None]), picks(&["west", "existing pool"]));
+    // What comes after it may not go with it either.
+    let mut apart = default_class("apart", 1);
+    merge(&mut apart, &annotated("anti-affinity", "region=west"));
+    let north = class("north", 2, json!({}));
+    let selects = json!({ "spec": { "classSelector": {} } });
+    let world = World::default().with("azure", both, vec![vec![server, north], vec![apart.clone()]]);
+    assert_eq!(world.completed(selects, &[None, kept(&apart)]), picks(&["north", "apart"]));
+    let twice = json!([entry("Server", false), entry("Server", false)]);
+    let mut world = World::default().with("azure", twice, vec![Vec::new(), Vec::new()]);
+    let pool = class("pool", 1, json!({ "kind": "Server" }));
+    world.existing = vec![vec![vec![pool.clone()]; 2]];
+    let has = Some(Pick::Existing(crate::claims::ObjectRef::of(&pool)));
+    assert_eq!(world.completed(json!({}), &[None, has]), None);
 }
