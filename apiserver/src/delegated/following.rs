@@ -20,9 +20,13 @@ use serde::de::DeserializeOwned;
 use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
+use super::question::draw;
+
 /// The pause after something went wrong; it doubles each time, until there is a list.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// By how much pauses are stretched at most: what one loses when the cluster is gone for a moment, all lose, and each lists it all.
+const JITTER: f64 = 1.0;
 /// How long a page of a list, or the beginning of a watch, may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How many objects a page has.
@@ -92,7 +96,7 @@ impl Following {
                     ),
                     true => tracing::debug!(error = &loss as &dyn std::error::Error, "{what} cannot be followed yet"),
                 }
-                sleep(pause).await;
+                sleep(pause.mul_f64(1.0 + JITTER * draw())).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }

@@ -1,5 +1,6 @@
 //! The namespaces of the cluster, followed by a watch. Where that knows nothing of a namespace, the cluster is asked: the
-//! watch may be late, and a namespace that was made a moment ago can be used.
+//! watch may be late, and a namespace that was made a moment ago can be used. It is asked, too, while there is no watch: what was
+//! seen before may have gone since.
 //!
 //! Whose a namespace is, is always asked of the cluster where something is written because of it. Only who has a moment to
 //! answer takes what the watch has seen, and that only while there is one.
@@ -62,7 +63,9 @@ impl ClusterNamespaces {
 #[async_trait]
 impl Namespaces for ClusterNamespaces {
     async fn find(&self, name: &str) -> Result<Option<NamespaceState>, NamespacesError> {
-        if let Some(known) = self.known.get(&ObjectRef::new(name)) {
+        if self.following.is_up_to_date()
+            && let Some(known) = self.known.get(&ObjectRef::new(name))
+        {
             return Ok(Some(state(&known)));
         }
         let namespaces: Api<Namespace> = Api::all(self.client.clone());

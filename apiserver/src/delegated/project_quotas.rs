@@ -1,4 +1,6 @@
 //! The projects of the cluster and their ResourceQuotas, followed by watches.
+//!
+//! Who decides what a project may have takes its labels from what was seen only while there is a watch, and else asks the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -11,10 +13,12 @@ use bailiwick_registry::{Error, NamespaceLabels, Project, ProjectQuotas};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
 use kube::api::{ListParams, PartialObjectMeta};
+use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::Notify;
 
+use super::following::Following;
 use super::question::ask;
 use crate::health::{HealthCheck, Unhealthy};
 
@@ -22,6 +26,8 @@ use crate::health::{HealthCheck, Unhealthy};
 #[derive(Clone)]
 pub struct ClusterQuotas {
     client: Client,
+    /// Whether the labels of namespaces are up to date.
+    following: Following,
     known: Arc<Mutex<Known>>,
     news: Arc<Notify>,
 }
@@ -44,60 +50,59 @@ struct Known {
 
 impl ClusterQuotas {
     /// Those of this cluster, and what follows them for as long as it is polled, once it is known where our `home` is: that
-    /// namespace is no project, and nobody is asked about its ResourceQuotas.
-    pub fn new(client: Client, home: impl Future<Output = String> + Send) -> (Self, impl Future<Output = ()> + Send) {
-        let known = Arc::default();
-        let quotas = Self { client, known, news: Arc::default() };
+    /// namespace is no project, and nobody is asked about its ResourceQuotas. They are followed by a client of its own, which may be
+    /// more attentive than the one that asks.
+    pub fn new(
+        client: Client,
+        follower: Client,
+        home: impl Future<Output = String> + Send,
+    ) -> (Self, impl Future<Output = ()> + Send) {
+        let quotas = Self { client, following: Following::default(), known: Arc::default(), news: Arc::default() };
+        let namespaces = quotas.follow_namespaces(Api::all(follower.clone()));
         let following = quotas.clone();
         (quotas, async move {
             let home = home.await;
             following.known().home = home;
-            tokio::join!(following.follow_namespaces(), following.follow_quotas());
+            tokio::join!(namespaces, following.follow_quotas(Api::all(follower)));
         })
     }
 
-    async fn follow_namespaces(&self) {
-        let namespaces: Api<PartialObjectMeta<Namespace>> = Api::all(self.client.clone());
-        let mut changes = pin!(watcher(namespaces, watcher::Config::default()).default_backoff());
-        let mut found = BTreeMap::new();
-        while let Some(change) = changes.next().await {
-            let mut known = self.known();
-            match change {
-                Ok(watcher::Event::Init) => found.clear(),
-                Ok(watcher::Event::InitApply(namespace) | watcher::Event::Apply(namespace))
-                    if namespace.name_any() == known.home => {}
-                Ok(watcher::Event::InitApply(namespace)) => {
+    fn follow_namespaces(
+        &self,
+        namespaces: Api<PartialObjectMeta<Namespace>>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (this, mut found) = (self.clone(), BTreeMap::new());
+        self.following.follow(namespaces, "namespaces", move |event| {
+            let mut known = this.known();
+            match event {
+                Event::Init => found.clear(),
+                Event::InitApply(namespace) | Event::Apply(namespace) if namespace.name_any() == known.home => {}
+                Event::InitApply(namespace) => {
                     found.insert(namespace.name_any(), namespace.labels().clone());
                 }
-                Ok(watcher::Event::InitDone) => {
-                    let before = std::mem::replace(&mut known.labels, std::mem::take(&mut found));
-                    let names: Vec<String> = before.into_keys().chain(known.labels.keys().cloned()).collect();
-                    known.changed.extend(names);
+                Event::InitDone => {
+                    known.set_all_labels(std::mem::take(&mut found));
                     known.seen_namespaces = true;
                 }
-                Ok(watcher::Event::Apply(namespace)) => {
+                Event::Apply(namespace) => {
                     let (name, labels) = (namespace.name_any(), namespace.labels().clone());
                     if known.labels.get(&name) == Some(&labels) {
-                        continue;
+                        return;
                     }
                     known.labels.insert(name.clone(), labels);
                     known.changed.insert(name);
                 }
-                Ok(watcher::Event::Delete(namespace)) => {
+                Event::Delete(namespace) => {
                     known.labels.remove(&namespace.name_any());
                     known.changed.insert(namespace.name_any());
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "the cluster's namespaces cannot be followed at present for quota allocations");
-                }
             }
             drop(known);
-            self.news.notify_one();
-        }
+            this.news.notify_one();
+        })
     }
 
-    async fn follow_quotas(&self) {
-        let quotas: Api<ResourceQuota> = Api::all(self.client.clone());
+    async fn follow_quotas(&self, quotas: Api<ResourceQuota>) {
         let mut changes = pin!(watcher(quotas, watcher::Config::default()).default_backoff());
         let (mut found, mut no_older_than): (Vec<(String, QuotaFacts)>, u64) = Default::default();
         while let Some(change) = changes.next().await {
@@ -164,8 +169,10 @@ impl ProjectQuotas for ClusterQuotas {
     }
 
     async fn labels(&self, namespace: &str) -> Result<Option<NamespaceLabels>, Error> {
+        // In this order: what is lost in between was up to date when it was asked for.
+        let is_up_to_date = self.following.is_up_to_date();
         let known = self.known().labels.get(namespace).cloned();
-        match known {
+        match known.filter(|_| is_up_to_date) {
             Some(labels) => Ok(Some(labels)),
             None => self.labels_now(namespace).await,
         }
@@ -232,6 +239,14 @@ impl HealthCheck for ClusterQuotas {
 impl Known {
     fn is_ready(&self) -> bool {
         self.seen_namespaces && self.seen_quotas
+    }
+
+    /// All labels there are. Those that are as they were are no news.
+    fn set_all_labels(&mut self, labels: BTreeMap<String, NamespaceLabels>) {
+        let before = std::mem::replace(&mut self.labels, labels);
+        let gone = before.keys().filter(|name| !self.labels.contains_key(*name));
+        let new = self.labels.iter().filter(|(name, labels)| before.get(*name) != Some(*labels)).map(|(name, _)| name);
+        self.changed.extend(gone.chain(new).cloned());
     }
 
     fn set(&mut self, namespace: String, facts: QuotaFacts) {

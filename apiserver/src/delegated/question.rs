@@ -112,7 +112,7 @@ fn chain(error: &kube::Error) -> String {
 }
 
 /// A number from 0 to 1.
-fn draw() -> f64 {
+pub(super) fn draw() -> f64 {
     f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX)
 }
 

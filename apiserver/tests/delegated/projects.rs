@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bailiwick_apiserver::ClusterNamespaces;
-use bailiwick_registry::{Error, Projects};
+use bailiwick_registry::{Error, NamespaceState, Namespaces, Projects};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -87,9 +87,11 @@ async fn what_was_seen_counts_while_it_is_followed() {
             seen += u32::from(known().as_deref() == Some("Acme"));
         }
         assert!(seen >= 80, "{seen}");
+        assert_eq!(namespaces.find("web").await.unwrap(), Some(NamespaceState::Active));
         cluster.behave(fault);
         sleep(Duration::from_secs(11)).await;
         assert_eq!(known(), None);
+        assert!(namespaces.find("web").await.is_err(), "it may have gone since");
         let asked = cluster.asked();
         sleep(Duration::from_secs(10)).await;
         assert!(cluster.asked() - asked <= 21, "it is not asked without a pause");

@@ -8,13 +8,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bailiwick_apiserver::ClusterQuotas;
-use bailiwick_registry::ProjectQuotas;
+use bailiwick_registry::{Error, ProjectQuotas};
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
+
+use crate::cluster::{Behaviour, Cluster};
 
 /// A cluster of one ResourceQuota, which is gone when it is listed for the second time. The first watch says that it has to be.
 #[derive(Clone, Default)]
@@ -78,7 +80,8 @@ impl Service<Request<Body>> for Forgetful {
 async fn what_has_gone_between_two_watches_is_gone() {
     let cluster = Forgetful::default();
     let home = async { "home".to_owned() };
-    let (quotas, following) = ClusterQuotas::new(Client::new(cluster.clone(), "default"), home);
+    let client = Client::new(cluster.clone(), "default");
+    let (quotas, following) = ClusterQuotas::new(client.clone(), client, home);
     tokio::spawn(following);
     let becomes = async |is_so: &dyn Fn() -> bool| {
         let becomes = async {
@@ -91,4 +94,33 @@ async fn what_has_gone_between_two_watches_is_gone() {
     becomes(&|| quotas.is_ready()).await;
     becomes(&|| cluster.lists.load(Ordering::SeqCst) == 2 && quotas.project("a").quotas.is_empty()).await;
     assert_eq!(quotas.project("a").horizon, 70);
+}
+
+/// What a watch has seen of a namespace's labels counts while there is one. Then the cluster is asked: what is allowed by old labels
+/// may be allotted to someone else by now.
+#[tokio::test(start_paused = true)]
+async fn labels_that_were_seen_count_while_they_are_followed() {
+    let labels = json!({ "owner": "alice" });
+    let list = json!({
+        "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": { "resourceVersion": "7" },
+        "items": [{ "metadata": { "name": "web", "labels": labels } }],
+    });
+    let cluster = Cluster::new(Behaviour::Unchanging(list));
+    let home = async { "home".to_owned() };
+    let (quotas, following) = ClusterQuotas::new(cluster.client(), cluster.client(), home);
+    let _following = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(following));
+    while !quotas.is_ready() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let asked = cluster.asked();
+    let seen = quotas.labels("web").await.unwrap().unwrap();
+    assert_eq!((json!(seen), cluster.asked()), (labels, asked));
+    // The watch hangs, and whoever follows wants to know what there is.
+    for fault in [Behaviour::Refusal, Behaviour::Code(503)] {
+        cluster.behave(fault);
+        sleep(Duration::from_secs(11)).await;
+        let unknown = quotas.labels("web").await;
+        assert!(matches!(unknown, Err(Error::NamespaceUnknown { .. })), "{unknown:?}");
+        assert!(quotas.is_ready(), "all has been seen once");
+    }
 }
