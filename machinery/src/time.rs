@@ -8,6 +8,10 @@ pub(crate) const ZERO: i64 = -62_135_596_800;
 /// The last second of the year 9999. Later ones have no text of four digits.
 const LAST: i64 = 253_402_300_799;
 
+/// The last second that all who read objects can read. Libraries that know zones end a day early, so that the time of a clock
+/// anywhere is still in the year 9999.
+pub(crate) const LAST_READ_BY_ALL: i64 = 253_402_207_200;
+
 /// The first second of the year 0, which can be read, but means nothing.
 const FIRST: i64 = -62_167_219_200;
 

@@ -9,7 +9,7 @@ use super::fields_v1::{self, FieldsError};
 use super::set::FieldSet;
 use crate::go;
 use crate::object::Object;
-use crate::time::{format_rfc3339, parse_rfc3339};
+use crate::time::{LAST_READ_BY_ALL, format_rfc3339, parse_rfc3339};
 
 /// How a manager came to own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -155,7 +155,8 @@ impl Managed {
             let problem = |error: FieldsError| ManagedFieldsError::Fields { entry: i, problem: error.to_string() };
             let fields = entry.fields.map(fields_v1::from_json).transpose().map_err(problem)?;
             let manager = Manager::new(entry.manager, operation, entry.api_version, entry.subresource);
-            match entry.time {
+            // Whoever sends one that others cannot read would take the whole object from them.
+            match entry.time.filter(|time| *time <= LAST_READ_BY_ALL) {
                 Some(time) => drop(managed.times.insert(manager.clone(), time)),
                 None => drop(managed.times.remove(&manager)),
             }

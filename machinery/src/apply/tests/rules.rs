@@ -112,6 +112,38 @@ fn what_cannot_be_tracked_is_written_without_owners() {
     assert_eq!(new, widget(json!({"data": {"a": 1}})));
 }
 
+/// Rust's clients, and others that know zones, read no time of the last day of the year 9999, and nothing of an object that has one.
+#[test]
+fn a_time_that_others_cannot_read_is_forgotten() {
+    let sent = |time: &str| {
+        let mut sent = widget(json!({"spec": {"a": 1}}));
+        let entry = json!({
+            "manager": "x", "operation": "Update", "apiVersion": "example.dev/v1", "time": time, "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {"f:a": {}}},
+        });
+        sent.metadata_mut().insert("managedFields".to_owned(), json!([entry]));
+        sent
+    };
+    let live = sent("2026-01-01T00:00:00Z");
+    for (time, kept) in [
+        ("9999-12-30T22:00:00Z", Value::from("9999-12-30T22:00:00Z")),
+        ("9999-12-30T22:00:01Z", Value::Null),
+        ("9999-12-31T23:59:59Z", Value::Null),
+        ("9999-12-31T23:59:59-23:59", Value::Null),
+    ] {
+        let mut updated = sent(time);
+        widgets().track_update(Some(&live), &mut updated, by("x")).unwrap();
+        let options = ApplyOptions { writer: by("y"), force: true };
+        let applied = widgets().apply(Some(&sent(time)), &widget(json!({"spec": {"b": 1}})), options).unwrap();
+        for object in [updated, applied] {
+            let found = object.as_value().pointer("/metadata/managedFields").unwrap().as_array().unwrap();
+            let found = found.iter().find(|entry| entry["manager"] == "x").unwrap();
+            assert_eq!(found["time"], kept, "{time}");
+            assert_eq!(found["fieldsV1"], json!({"f:spec": {"f:a": {}}}));
+        }
+    }
+}
+
 #[test]
 fn of_very_many_errors_the_first_are_told() {
     let wrong: Map<String, Value> = (0..2000).map(|i| (format!("k{i}"), json!(i))).collect();
