@@ -16,6 +16,8 @@ use kube::Client;
 use kube::client::Body;
 use tower_service::Service;
 
+use crate::legible::legible;
+
 /// The server itself, as its rules over objects look something up.
 const READER: &str = "admission-controller";
 
@@ -111,8 +113,9 @@ impl Service<Request<Body>> for Impersonating {
     }
 }
 
-fn in_process(server: Arc<Server>, user: User) -> Client {
-    Client::new(InProcess::new(server, user), "default")
+/// A client of this server itself, as this user.
+pub(crate) fn in_process(server: Arc<Server>, user: User) -> Client {
+    legible(Client::new(InProcess::new(server, user), "default"))
 }
 
 fn user(account: &ServiceAccountRef) -> User {

@@ -14,6 +14,7 @@ use self::attentive::{AttentiveError, attentive};
 use self::pod::PodError;
 use self::timely::timely;
 use crate::flags::ModeFlags;
+use crate::legible::legible;
 
 /// How long it may take to reach the cluster.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -57,11 +58,11 @@ impl Cluster {
         let authorization = config(flags, flags.authorization_kubeconfig.as_ref()).await?;
         Ok(Self {
             url,
-            attentive: timely(attentive(own.clone())?),
-            own: timely(Client::try_from(own)?),
-            authentication: timely(Client::try_from(authentication)?),
-            // What is to be taken away waits for its answers.
-            authorization: timely(attentive(authorization)?),
+            attentive: legible(timely(attentive(own.clone())?)),
+            own: legible(timely(Client::try_from(own)?)),
+            // What is to be taken away waits for the answers of both: whom the cluster believes is followed by the first.
+            authentication: timely(attentive(authentication)?),
+            authorization: legible(timely(attentive(authorization)?)),
         })
     }
 }

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bailiwick_api::{PROVISIONER, PROVISIONER_NAMESPACE, ServiceAccountRef};
-use bailiwick_apiserver::{InProcess, Server};
+use bailiwick_apiserver::Server;
 use bailiwick_controllers::{
     BundleController, CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients,
     GarbageCollector, NamespaceController, OrganizationController, QuotaController, RootCertificatePublisher,
     ServiceAccountController,
 };
 use bailiwick_registry::{Clock, SystemClock, User};
-use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::acting::ActInProcess;
+use crate::acting::{ActInProcess, in_process};
 use crate::flags::{ControllerName, HostFlags};
 use crate::requesters::OwnRequesters;
 
@@ -27,7 +26,7 @@ const READER: &str = "system:kube-controller-manager";
 /// Starts the controllers that the flags ask for. They end when `stopped` is cancelled, or where they stand with the process:
 /// all they know is stored, and several servers may run them over one store.
 pub(crate) fn start(server: &Arc<Server>, flags: &HostFlags, authorities: String, stopped: &CancellationToken) {
-    let client = |user: User| Client::new(InProcess::new(server.clone(), user), "default");
+    let client = |user: User| in_process(server.clone(), user);
     let account = |name: &str| client(service_account(name));
     let acting = |name: &str| Clients {
         own: account(name),

@@ -14,6 +14,7 @@ mod followed_files;
 mod handler;
 mod install;
 mod kubeconfig;
+mod legible;
 mod logging;
 mod mode;
 mod private_file;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_api::{CONTROLLERS_LEASE, PROVISIONER, ServiceAccountRef};
-use bailiwick_apiserver::{InProcess, Server};
+use bailiwick_apiserver::Server;
 use bailiwick_controllers::{
     BundleController, CatalogClaimController, CatalogController, ClaimController, ClaimDefinitionController, Clients,
     LeaderElection, LeaderElectionOptions, Leads, OrganizationController, QuotaController,
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::now;
-use crate::acting::ClusterHost;
+use crate::acting::{ClusterHost, in_process};
 use crate::cluster::Cluster;
 use crate::flags::{ControllerName, HostFlags};
 use crate::requesters::OwnRequesters;
@@ -66,7 +66,7 @@ fn organizations(
     flags: &HostFlags,
     leads: Leads,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let own = Client::new(InProcess::new(server.clone(), account.clone()), "default");
+    let own = in_process(server.clone(), account.clone());
     let controller = OrganizationController::new(own, cluster.clone(), now);
     let controller = controller.with_role_bindings(account.name.clone()).with_head_start(leads);
     let is_wanted = flags.runs(ControllerName::Organization);
@@ -86,7 +86,7 @@ pub(crate) fn home(cluster: &Client, service: Option<String>, account: &User) ->
 
 /// Runs the other controllers that the flags ask for, as long as it is polled. The provisioner is in the namespace of the Lease.
 async fn lead(server: Arc<Server>, cluster: Client, account: User, namespace: String, flags: HostFlags) {
-    let own = Client::new(InProcess::new(server.clone(), account), "default");
+    let own = in_process(server.clone(), account);
     let acting = Clients {
         own: own.clone(),
         host: cluster.clone(),

@@ -136,6 +136,28 @@ async fn a_kind_that_cannot_be_emptied_is_told_and_keeps_nothing_else() {
     gone(&site.namespaces(), "b").await;
 }
 
+/// Anyone may say when the fields of an object were written, also a time that clients cannot read.
+#[tokio::test]
+async fn a_namespace_goes_whatever_is_said_of_the_owners_of_fields() {
+    let (site, _) = Site::emptying().await;
+    site.namespace("n").await;
+    site.held("n", "c", &[]).await;
+    let owner = json!({
+        "manager": "x", "operation": "Update", "apiVersion": "v1", "time": "9999-12-31T23:59:59Z",
+        "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}},
+    });
+    let params = PatchParams::default();
+    for metadata in [json!({"labels": {"a": "b"}}), json!({"managedFields": [owner]})] {
+        let patch = Patch::Merge(json!({"metadata": metadata}));
+        site.config_maps("n").patch("c", &params, &patch).await.unwrap();
+        site.namespaces().patch("n", &params, &patch).await.unwrap();
+    }
+    let owners = site.namespaces().get("n").await.unwrap().metadata.managed_fields.unwrap();
+    assert!(owners.iter().any(|owner| owner.manager.as_deref() == Some("x")), "what was said is kept");
+    site.end("n").await;
+    gone(&site.namespaces(), "n").await;
+}
+
 #[tokio::test]
 async fn others_may_hold_a_namespace_too() {
     let (site, _) = Site::emptying().await;
