@@ -24,8 +24,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What is made of the objects of a kind.
 pub(crate) trait Picture: Send + 'static {
-    /// Takes over changes, in their order.
-    fn apply(&mut self, changes: Vec<Change>) -> Result<()>;
+    /// Takes over changes, in their order. An object that is not what its kind says counts as one that is gone: it gives nobody
+    /// anything, and keeps no other from being taken over.
+    fn apply(&mut self, changes: Vec<Change>);
 
     /// Learns how far it has come, when it has taken over everything up to there.
     fn reached(&mut self, _through: u64) {}
@@ -108,23 +109,21 @@ impl<P: Picture> Follower<P> {
         }
     }
 
-    /// Takes over all there is, and forgets what is no more.
+    /// Takes over all there is, and forgets what is no more, or cannot be read any more.
     async fn begin(&mut self) -> Result<ObjectWatch> {
         let selection = Selection::everything(&self.kind);
         let mut watch = self.registry.watch(&self.kind, None, selection, WatchFrom::State(At::Latest)).await?;
-        let (mut found, mut changes) = (BTreeSet::new(), Vec::new());
-        for event in watch.initial(usize::MAX)? {
-            let object = self.read(&event.object)?;
-            found.insert(Place::of(&object));
-            changes.push(Change::Set(object));
-        }
+        let objects = watch.initial_readable();
+        let found = objects.iter().map(Place::of).collect();
+        let mut changes: Vec<Change> = objects.into_iter().map(Change::Set).collect();
         changes.extend(self.known.difference(&found).cloned().map(Change::Removed));
-        self.picture.apply(changes)?;
+        self.picture.apply(changes);
         self.known = found;
         self.tell(watch.position());
         Ok(watch)
     }
 
+    /// Takes over what happens. After something that cannot be read all is read anew, and that which it was is forgotten.
     async fn go_on(&mut self, watch: &mut ObjectWatch) -> Result<()> {
         loop {
             let batch = watch.next().await?;
@@ -137,7 +136,7 @@ impl<P: Picture> Follower<P> {
                 });
             }
             if !changes.is_empty() {
-                self.picture.apply(changes)?;
+                self.picture.apply(changes);
             }
             self.tell(batch.through);
         }

@@ -128,6 +128,20 @@ impl ObjectWatch {
         self.initial.drain(..count).map(added).collect()
     }
 
+    /// All objects there were when the watch began. One that is damaged is told of, and passed over: it keeps nobody from what
+    /// the others say.
+    pub(crate) fn initial_readable(&mut self) -> Vec<bailiwick_machinery::Object> {
+        let read = |kind: &ServedKind, found: &Object| {
+            let object = kind.read(&encoded(kind, found)?);
+            object.map_err(|error| error.about(&kind.resource(), found.key().name()))
+        };
+        let told = |error: &Error| {
+            tracing::error!(error = error as &dyn std::error::Error, "an object counts as if it were not there");
+        };
+        let found = self.initial.drain(..);
+        found.filter_map(|found| read(&self.kind, &found).inspect_err(told).ok()).collect()
+    }
+
     /// What happens next. May be dropped and called again without losing anything. After an error the watch is over.
     pub async fn next(&mut self) -> Result<WatchBatch> {
         let Delivery { through, events } = self.delivery().await?;

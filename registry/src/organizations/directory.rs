@@ -9,9 +9,8 @@ use super::Memberships;
 use super::currency::{Currency, Standing};
 use super::sets::Sets;
 use crate::User;
-use crate::error::Result;
 use crate::follow::{Change, Picture};
-use crate::typed::typed;
+use crate::typed::typed_or_told;
 
 /// Who is in which group, and who administers which organization.
 ///
@@ -132,23 +131,33 @@ impl Index {
         people.member_users.contains(user) || self.groups.of(user).any(|group| people.member_groups.contains(&**group))
     }
 
-    fn apply(&mut self, part: Part, change: Change) -> Result<()> {
-        match (part, change) {
-            (Part::Groups, Change::Removed(place)) => self.groups.remove(&place.name),
-            (Part::OrgGroups, Change::Removed(place)) => self.org_groups.remove(&place.name),
-            (Part::Organizations, Change::Removed(place)) => drop(self.organizations.remove(&place.name)),
-            (Part::Groups, Change::Set(object)) => {
-                self.groups.put(object.metadata().name(), typed::<Group>(&object)?.users);
+    fn apply(&mut self, part: Part, change: Change) {
+        let object = match change {
+            Change::Removed(place) => return self.remove(part, &place.name),
+            Change::Set(object) => object,
+        };
+        let name = object.metadata().name();
+        let is_known = match part {
+            Part::Groups => typed_or_told(&object).map(|group: Group| self.groups.put(name, group.users)).is_some(),
+            Part::OrgGroups => {
+                typed_or_told(&object).map(|group: OrgGroup| self.org_groups.put(name, group.users)).is_some()
             }
-            (Part::OrgGroups, Change::Set(object)) => {
-                self.org_groups.put(object.metadata().name(), typed::<OrgGroup>(&object)?.users);
+            Part::Organizations => {
+                let people = typed_or_told(&object).map(People::of);
+                people.map(|people| self.organizations.insert(name.to_owned(), people)).is_some()
             }
-            (Part::Organizations, Change::Set(object)) => {
-                let name = object.metadata().name().to_owned();
-                self.organizations.insert(name, People::of(typed(&object)?));
-            }
+        };
+        if !is_known {
+            self.remove(part, name);
         }
-        Ok(())
+    }
+
+    fn remove(&mut self, part: Part, name: &str) {
+        match part {
+            Part::Groups => self.groups.remove(name),
+            Part::OrgGroups => self.org_groups.remove(name),
+            Part::Organizations => drop(self.organizations.remove(name)),
+        }
     }
 }
 
@@ -183,9 +192,9 @@ impl Part {
 // === impl Follower ===
 
 impl Picture for Follower {
-    fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
+    fn apply(&mut self, changes: Vec<Change>) {
         let mut index = self.directory.index.write().unwrap_or_else(PoisonError::into_inner);
-        changes.into_iter().try_for_each(|change| index.apply(self.part, change))
+        changes.into_iter().for_each(|change| index.apply(self.part, change));
     }
 
     fn reached(&mut self, _: u64) {

@@ -18,9 +18,9 @@ use super::{Memberships, project_bindings};
 use crate::User;
 use crate::authorization::{Attributes, AuthorizationError, Authorizer, Decision, Target};
 use crate::error::Result;
-use crate::follow::{Change, Picture};
+use crate::follow::{Change, Picture, Place};
 use crate::rbac::{Rbac, RoleSource, check_binding, rule_allows};
-use crate::typed::typed;
+use crate::typed::typed_or_told;
 
 /// Kubernetes' own groups: a policy of the cluster keeps us from binding them, and so they have nothing here either.
 const SYSTEM: &str = "system:";
@@ -188,26 +188,26 @@ impl Given {
 // === impl Follower ===
 
 impl Picture for Follower {
-    fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
+    fn apply(&mut self, changes: Vec<Change>) {
         let mut bindings = self.access.bindings.write().unwrap_or_else(PoisonError::into_inner);
         for change in changes {
-            match change {
-                Change::Set(object) => {
-                    let (namespace, name) = (object.metadata().namespace(), object.metadata().name());
-                    let given = Given::of(typed(&object)?);
-                    bindings.entry(namespace.to_owned()).or_default().insert(name.to_owned(), given);
-                }
-                Change::Removed(place) => {
-                    if let Some(there) = bindings.get_mut(&place.namespace) {
-                        there.remove(&place.name);
+            let (place, given) = match change {
+                Change::Set(object) => (Place::of(&object), typed_or_told(&object).map(Given::of)),
+                Change::Removed(place) => (place, None),
+            };
+            let Place { namespace, name } = place;
+            match given {
+                Some(given) => drop(bindings.entry(namespace).or_default().insert(name, given)),
+                None => {
+                    if let Some(there) = bindings.get_mut(&namespace) {
+                        there.remove(&name);
                         if there.is_empty() {
-                            bindings.remove(&place.namespace);
+                            bindings.remove(&namespace);
                         }
                     }
                 }
             }
         }
-        Ok(())
     }
 
     fn reached(&mut self, _: u64) {

@@ -11,10 +11,9 @@ use k8s_openapi::api::rbac::v1::{RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::projects::organization_of;
-use crate::error::Result;
-use crate::follow::{Change, Picture};
+use crate::follow::{Change, Picture, Place};
 use crate::rbac::{LivePolicy, PolicyChange, PolicyKey, PolicyKind, PolicyObject};
-use crate::typed::typed;
+use crate::typed::typed_or_told;
 
 /// Keeps a policy up to date with OrgRoleBindings.
 pub(super) struct ProjectBindings {
@@ -79,24 +78,26 @@ impl Known {
     }
 
     /// What a change of an OrgRoleBinding changes in the policy.
-    fn binding(&mut self, change: Change) -> Result<PolicyChange> {
-        match change {
-            Change::Set(object) => {
-                let (namespace, name) = (object.metadata().namespace().to_owned(), object.metadata().name().to_owned());
-                let binding: OrgRoleBinding = typed(&object)?;
+    fn binding(&mut self, change: Change) -> PolicyChange {
+        let (place, binding) = match change {
+            Change::Set(object) => (Place::of(&object), typed_or_told::<OrgRoleBinding>(&object)),
+            Change::Removed(place) => (place, None),
+        };
+        let Place { namespace, name } = place;
+        match binding {
+            Some(binding) => {
                 let change = self.set(&namespace, &binding);
                 self.bindings.entry(namespace).or_default().insert(name, binding);
-                Ok(change)
+                change
             }
-            Change::Removed(place) => {
-                if let Some(bindings) = self.bindings.get_mut(&place.namespace) {
-                    bindings.remove(&place.name);
+            None => {
+                if let Some(bindings) = self.bindings.get_mut(&namespace) {
+                    bindings.remove(&name);
                     if bindings.is_empty() {
-                        self.bindings.remove(&place.namespace);
+                        self.bindings.remove(&namespace);
                     }
                 }
-                let (namespace, name) = (place.namespace, place.name);
-                Ok(PolicyChange::Remove(PolicyKey { kind: PolicyKind::OrgBinding, namespace, name }))
+                PolicyChange::Remove(PolicyKey { kind: PolicyKind::OrgBinding, namespace, name })
             }
         }
     }
@@ -151,19 +152,18 @@ impl Side {
 // === impl Follower ===
 
 impl Picture for Follower {
-    fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
+    fn apply(&mut self, changes: Vec<Change>) {
         let mut known = self.bindings.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut effects = Vec::new();
         for change in changes {
             match self.side {
                 Side::Namespaces => effects.extend(known.namespace(change)),
-                Side::Bindings => effects.push(known.binding(change)?),
+                Side::Bindings => effects.push(known.binding(change)),
             }
         }
         if !effects.is_empty() {
             self.bindings.policy.apply(effects);
         }
-        Ok(())
     }
 }
 

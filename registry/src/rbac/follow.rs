@@ -15,7 +15,7 @@ use crate::follow::{Change, Picture, Place};
 use crate::registry::Registry;
 use crate::selection::Selection;
 use crate::served_kind::ServedKind;
-use crate::typed::typed;
+use crate::typed::typed_or_told;
 use crate::watch::WatchFrom;
 
 /// The kinds that a policy is made of.
@@ -47,10 +47,9 @@ pub async fn follow(registry: &Arc<Registry>, policy: &Arc<LivePolicy>) -> Resul
 // === impl Part ===
 
 impl Picture for Part {
-    fn apply(&mut self, changes: Vec<Change>) -> Result<()> {
-        let changes: Result<Vec<PolicyChange>> = changes.into_iter().map(|change| self.change(change)).collect();
-        self.policy.apply(changes?);
-        Ok(())
+    fn apply(&mut self, changes: Vec<Change>) {
+        let changes: Vec<PolicyChange> = changes.into_iter().map(|change| self.change(change)).collect();
+        self.policy.apply(changes);
     }
 
     fn reached(&mut self, through: u64) {
@@ -61,18 +60,21 @@ impl Picture for Part {
 }
 
 impl Part {
-    fn change(&self, change: Change) -> Result<PolicyChange> {
+    fn change(&self, change: Change) -> PolicyChange {
         let object = match change {
-            Change::Removed(place) => return Ok(self.removal(place)),
+            Change::Removed(place) => return self.removal(place),
             Change::Set(object) => object,
         };
-        let object = match self.plural {
-            "roles" => PolicyObject::Role(typed(&object)?),
-            "rolebindings" => PolicyObject::RoleBinding(typed(&object)?),
-            "clusterroles" => PolicyObject::ClusterRole(typed(&object)?),
-            _ => PolicyObject::ClusterRoleBinding(typed(&object)?),
+        let found = match self.plural {
+            "roles" => typed_or_told(&object).map(PolicyObject::Role),
+            "rolebindings" => typed_or_told(&object).map(PolicyObject::RoleBinding),
+            "clusterroles" => typed_or_told(&object).map(PolicyObject::ClusterRole),
+            _ => typed_or_told(&object).map(PolicyObject::ClusterRoleBinding),
         };
-        Ok(PolicyChange::Set(Box::new(object)))
+        match found {
+            Some(found) => PolicyChange::Set(Box::new(found)),
+            None => self.removal(Place::of(&object)),
+        }
     }
 
     fn removal(&self, Place { namespace, name }: Place) -> PolicyChange {
@@ -81,11 +83,12 @@ impl Part {
     }
 }
 
-/// All cluster roles there are.
+/// All cluster roles there are, but those that are none.
 pub(super) async fn cluster_roles(registry: &Registry, kind: &ServedKind) -> Result<Vec<ClusterRole>> {
     let selection = Selection::everything(kind);
     let mut watch = registry.watch(kind, None, selection, WatchFrom::State(At::Latest)).await?;
-    let read =
-        |event: crate::WatchEvent| typed(&kind.read(&event.object).map_err(|error| error.about(&kind.resource(), ""))?);
-    watch.initial(usize::MAX)?.into_iter().map(read).collect()
+    Ok(watch.initial_readable().iter().filter_map(typed_or_told).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,12 +13,12 @@ use crate::organizations::Memberships;
 fn set(directory: &Arc<Directory>, part: Part, name: &str, mut fields: Value) {
     fields["metadata"] = json!({ "name": name });
     let Value::Object(fields) = fields else { panic!("an object") };
-    directory.follower(part).apply(vec![Change::Set(Object::new(fields))]).unwrap();
+    directory.follower(part).apply(vec![Change::Set(Object::new(fields))]);
 }
 
 fn remove(directory: &Arc<Directory>, part: Part, name: &str) {
     let place = Place { namespace: String::new(), name: name.to_owned() };
-    directory.follower(part).apply(vec![Change::Removed(place)]).unwrap();
+    directory.follower(part).apply(vec![Change::Removed(place)]);
 }
 
 fn directory(count: GroupsCount) -> Arc<Directory> {
@@ -97,4 +97,25 @@ fn administrators_are_named_or_in_a_group() {
     assert!(administers("alice", &[]) && administers("carol", &[]) && administers("x", &["oidc:admins"]));
     assert!(!administers("bob", &[]) && !administers("x", &["admins"]) && !administers("Alice", &[]));
     assert!(!directory.is_administrator(&user("alice", &[]), "acme"));
+}
+
+/// What cannot be read gives nobody anything, and keeps no other from counting.
+#[test]
+fn what_is_no_group_counts_as_gone() {
+    let directory = directory(GroupsCount::Yes);
+    let object = |name: &str, fields: Value| {
+        let mut fields = fields;
+        fields["metadata"] = json!({ "name": name });
+        Change::Set(Object::try_from(fields).unwrap())
+    };
+    let changes = vec![object("engineers", json!({ "users": 5 })), object("more", json!({ "users": ["bob"] }))];
+    directory.follower(Part::Groups).apply(changes);
+    assert_eq!(groups(&directory, "carol", &[]), None, "no engineer, and so no member");
+    assert_eq!(groups(&directory, "bob", &[]), some(&["more", "org:Acme:dev"]));
+    set(&directory, Part::OrgGroups, "Acme:dev", json!({ "users": { "bob": true } }));
+    assert_eq!(groups(&directory, "bob", &[]), some(&["more"]));
+    set(&directory, Part::OrgGroups, "Acme:dev", json!({ "users": ["bob"] }));
+    assert_eq!(groups(&directory, "bob", &[]), some(&["more", "org:Acme:dev"]));
+    set(&directory, Part::Organizations, "Acme", json!({ "memberUsers": "bob" }));
+    assert_eq!(groups(&directory, "bob", &[]), some(&["more"]));
 }

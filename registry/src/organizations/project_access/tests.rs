@@ -93,7 +93,7 @@ impl World {
     }
 
     fn set(&self, part: Part, name: &str, fields: Value) {
-        self.directory.follower(part).apply(vec![Change::Set(object(json!({ "name": name }), fields))]).unwrap();
+        self.directory.follower(part).apply(vec![Change::Set(object(json!({ "name": name }), fields))]);
     }
 
     fn own(&self, namespace: &str, owner: Option<&str>) {
@@ -107,7 +107,7 @@ impl World {
     fn bind(&self, namespace: &str, name: &str, role: &str, mut to: Value) {
         to["roleRef"] = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role });
         let binding = object(json!({ "name": name, "namespace": namespace }), to);
-        self.access.follower().apply(vec![Change::Set(binding)]).unwrap();
+        self.access.follower().apply(vec![Change::Set(binding)]);
     }
 
     async fn allows(&self, user: &User, resource: &str, namespace: &str) -> bool {
@@ -194,8 +194,12 @@ async fn what_ends_ends_at_once() {
     world.own("web", Some("Acme"));
     assert!(world.bob_may().await);
     let place = Place { namespace: "web".to_owned(), name: "dev".to_owned() };
-    world.access.follower().apply(vec![Change::Removed(place)]).unwrap();
+    world.access.follower().apply(vec![Change::Removed(place)]);
     assert!(!world.bob_may().await, "unbound");
+    world.bind("web", "dev", "edit", json!({ "users": ["bob"] }));
+    assert!(world.bob_may().await);
+    world.bind("web", "dev", "edit", json!({ "users": { "bob": true } }));
+    assert!(!world.bob_may().await, "bound by something that is no binding");
 }
 
 /// Nobody is in a group of an organization because they, or the cluster, say so.
