@@ -41,7 +41,7 @@ pub use self::service_account::{
     OpenIdDocuments, ServiceAccountKeys, ServiceAccountParts, ServiceAccountTokens, TokenSigner,
 };
 pub use self::token::{Audiences, MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenError};
-pub use self::token_cache::{TokenCache, TokenCacheOptions};
+pub use self::token_cache::{TokenCache, TokenCacheError, TokenCacheOptions};
 
 pub(crate) use self::identity::{is_anonymous, is_by_certificate};
 pub(crate) use self::service_account::PATHS as OPENID_PATHS;
@@ -95,6 +95,8 @@ pub enum Requester {
     Nobody,
     /// A credential that is not to be believed, or none where one is needed.
     Refused,
+    /// A credential about which nobody could be asked now, because so many are asked about. It may be a good one.
+    Undecided,
 }
 
 /// Why authentication cannot be set up.
@@ -110,8 +112,14 @@ pub enum AuthenticationError {
     OverlappingAuthorities,
 }
 
-/// A credential that is not to be believed was found.
-struct Refusal;
+/// Nobody is known by the credentials that were found. What counts more comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Refusal {
+    /// One is not to be believed.
+    Bad,
+    /// About one nobody could be asked.
+    Undecided,
+}
 
 // === impl Requester ===
 
@@ -121,7 +129,7 @@ impl Requester {
     pub fn user(&self) -> Option<&Arc<User>> {
         match self {
             Self::User(user) => Some(user),
-            Self::Nobody | Self::Refused => None,
+            Self::Nobody | Self::Refused | Self::Undecided => None,
         }
     }
 }
@@ -192,7 +200,8 @@ impl Authentication {
         let (requester, refusal) = match found {
             Ok(Some(user)) => (Requester::User(user), Attempt::Failure),
             Ok(None) => (self.without_credential(path), Attempt::Failure),
-            Err(Refusal) => (Requester::Refused, Attempt::Error),
+            Err(Refusal::Bad) => (Requester::Refused, Attempt::Error),
+            Err(Refusal::Undecided) => (Requester::Undecided, Attempt::Error),
         };
         let attempt = match requester.user() {
             Some(user) => {
@@ -245,70 +254,75 @@ impl Authentication {
     /// The union: a user, or a refusal if there is none and any method refused.
     async fn find(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Option<Arc<User>>, Refusal> {
         let finding = certificate::find(&self.tls, &self.request_header, &*self.clock, peer);
-        let mut refused = false;
+        let mut refusal = None;
+        let bad = Some(Refusal::Bad);
         match &finding.proxy {
             Verdict::Verified(()) => match self.request_header.load().user(headers) {
                 Ok(Some(user)) => return Ok(Some(Arc::new(identity::known(user)))),
                 Ok(None) => {}
                 Err(error) => {
                     tracing::info!(peer = %peer.address(), %error, "a request was refused");
-                    refused = true;
+                    refusal = bad;
                 }
             },
-            Verdict::Refused => refused = true,
+            Verdict::Refused => refusal = bad,
             Verdict::Silent => {}
         }
         match &finding.user {
             Verdict::Verified(user) => return Ok(Some(user.clone())),
-            Verdict::Refused => refused = true,
+            Verdict::Refused => refusal = bad,
             Verdict::Silent => {}
         }
         if let Some(token) = bearer::token(headers) {
             match self.user_of(&token, peer).await {
-                Some(user) => return Ok(Some(user)),
-                None => refused = true,
+                Ok(user) => return Ok(Some(user)),
+                Err(why) => refusal = refusal.max(Some(why)),
             }
         }
         match websocket::token(headers) {
             Ok(None) => {}
             Ok(Some(protocols)) => match self.user_of(&protocols.token, peer).await {
-                Some(user) => {
+                Ok(user) => {
                     protocols.strip(headers);
                     return Ok(Some(user));
                 }
-                None => refused = true,
+                Err(why) => refusal = refusal.max(Some(why)),
             },
             Err(error) => {
                 tracing::info!(peer = %peer.address(), %error, "a token was refused");
-                refused = true;
+                refusal = refusal.max(bad);
             }
         }
-        if refused { Err(Refusal) } else { Ok(None) }
+        refusal.map_or(Ok(None), Err)
     }
 
-    async fn user_of(&self, token: &Token, peer: &Peer) -> Option<Arc<User>> {
-        match self.owner_of(token).await {
-            Ok(Some(user)) => Some(user),
+    async fn user_of(&self, token: &Token, peer: &Peer) -> Result<Arc<User>, Refusal> {
+        match self.owner_of(token, peer).await {
+            Ok(Some(user)) => Ok(user),
             Ok(None) => {
                 tracing::debug!(peer = %peer.address(), "a token is not known");
-                None
+                Err(Refusal::Bad)
             }
-            Err(error) => {
+            Err(TokenCacheError::TooMany) => {
+                tracing::info!(peer = %peer.address(), "a token was not looked up: too many are");
+                Err(Refusal::Undecided)
+            }
+            Err(TokenCacheError::Refused(error)) => {
                 tracing::info!(peer = %peer.address(), %error, "a token was refused");
-                None
+                Err(Refusal::Bad)
             }
         }
     }
 
-    async fn owner_of(&self, token: &Token) -> Result<Option<Arc<User>>, TokenError> {
+    async fn owner_of(&self, token: &Token, peer: &Peer) -> Result<Option<Arc<User>>, TokenCacheError> {
         check_length(token)?;
         let refusal = match self.revocable_tokens.authenticate(token).await {
             Ok(Some(user)) => return Ok(Some(Arc::new(identity::known(user)))),
             Ok(None) => None,
             Err(refusal) => Some(refusal),
         };
-        match (self.tokens.authenticate(token).await?, refusal) {
-            (None, Some(refusal)) => Err(refusal),
+        match (self.tokens.authenticate(token, peer.address().ip()).await?, refusal) {
+            (None, Some(refusal)) => Err(refusal.into()),
             (found, _) => Ok(found),
         }
     }

@@ -45,7 +45,7 @@ pub use authentication::{
     ConfigurationError, Issuer, JwtAuthenticator, JwtConfiguration, JwtOptions, JwtSetupError, KeySet, MAX_TOKEN_BYTES,
     OpenIdDocuments, PrefixedClaim, RequestHeaderError, RequestHeaderOptions, Requester, ServiceAccountKeys,
     ServiceAccountParts, ServiceAccountTokens, Token, TokenAuthenticator, TokenAuthenticatorChain, TokenCache,
-    TokenCacheOptions, TokenError, TokenSigner, UnsupportedAlgorithm,
+    TokenCacheError, TokenCacheOptions, TokenError, TokenSigner, UnsupportedAlgorithm,
 };
 pub use body::{Body, MAX_BODY_BYTES};
 pub use continue_token::{ContinueToken, ContinueTokenError, Resume};

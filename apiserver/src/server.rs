@@ -265,6 +265,8 @@ impl Server {
         let user = match requester {
             Requester::User(user) => user,
             Requester::Refused => return unauthorized(),
+            // Not 401: clients would throw away a credential that is good.
+            Requester::Undecided => return limits::too_many(),
             Requester::Nobody => {
                 let health = if self.is_open(request) { self.answer_health(request).await } else { None };
                 return health.unwrap_or_else(unauthorized);

@@ -3,11 +3,15 @@
 //! Tokens are remembered under a keyed hash: whoever reads this memory finds no token, and whoever chooses tokens cannot
 //! choose where they land. Known tokens and unknown ones are remembered apart, so that a flood of invented tokens displaces
 //! only other invented ones. Refusals are not remembered: a key that was not there a moment ago may be there now.
+//!
+//! Look-ups have seats in a [`Room`], on account of the address that a token comes from: nobody is known yet. So whoever invents
+//! tokens, while it takes long to find out that nobody knows them, leaves seats for others.
 
 pub(crate) mod generations;
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +26,7 @@ use uuid::Uuid;
 use self::generations::Generations;
 use super::identity;
 use super::token::{MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenError};
+use crate::limits::{Room, Seat, TooMany};
 use crate::metrics::{Memory, TokenCacheMetrics};
 
 /// How a cache behaves.
@@ -35,6 +40,8 @@ pub struct TokenCacheOptions {
     pub max_tokens: usize,
     /// How many tokens are looked up at a time, of those about which nothing can be said at once.
     pub max_lookups: usize,
+    /// How long a token waits to be looked up.
+    pub patience: Duration,
     /// How long a look-up may take. It goes on when the client that began it has gone: others may wait for it.
     pub lookup_timeout: Duration,
 }
@@ -45,7 +52,19 @@ pub struct TokenCache {
     options: TokenCacheOptions,
     salt: [u8; 32],
     state: Arc<Mutex<State>>,
+    room: Arc<Room>,
     metrics: Arc<TokenCacheMetrics>,
+}
+
+/// Why it is not known whose a token is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenCacheError {
+    /// It was not looked up. That says nothing about it.
+    #[error("too many tokens are being looked up")]
+    TooMany,
+    /// It is refused.
+    #[error(transparent)]
+    Refused(#[from] TokenError),
 }
 
 type Key = [u8; 32];
@@ -75,6 +94,7 @@ impl Default for TokenCacheOptions {
             unknown_for: Duration::from_secs(10),
             max_tokens: 8_192,
             max_lookups: 1_000,
+            patience: Duration::from_millis(500),
             lookup_timeout: Duration::from_secs(30),
         }
     }
@@ -93,13 +113,14 @@ impl TokenCache {
             unknown: Generations::new(options.max_tokens),
             under_way: HashMap::new(),
         };
-        Self { authenticator, options, salt, state: Arc::new(Mutex::new(state)), metrics: Arc::default() }
+        let room = Arc::new(Room::new(options.max_lookups, options.patience));
+        Self { authenticator, options, salt, state: Arc::new(Mutex::new(state)), room, metrics: Arc::default() }
     }
 
-    /// Whose token it is, with the groups that every user has; `None` if nobody knows it.
-    pub async fn authenticate(&self, token: &Token) -> Result<Option<Arc<User>>, TokenError> {
+    /// Whose token it is that came `from` there, with the groups that every user has; `None` if nobody knows it.
+    pub async fn authenticate(&self, token: &Token, from: IpAddr) -> Result<Option<Arc<User>>, TokenCacheError> {
         if token.expose().len() > MAX_TOKEN_BYTES {
-            return Err(TokenError(format!("the token is longer than {MAX_TOKEN_BYTES} bytes")));
+            return Err(TokenError(format!("the token is longer than {MAX_TOKEN_BYTES} bytes")).into());
         }
         let (key, begun) = (self.key(token), Instant::now());
         let found = lock(&self.state).find(&key, begun);
@@ -113,8 +134,8 @@ impl TokenCache {
         };
         let _blocked = self.metrics.blocked.raise();
         let outcome = match lookup {
-            Some(lookup) => lookup.await,
-            None => self.look_up(key, token).await,
+            Some(lookup) => lookup.await.map_err(TokenCacheError::from),
+            None => self.look_up(key, token, from).await,
         };
         self.metrics.answered(Memory::Miss, begun.elapsed());
         outcome
@@ -142,37 +163,37 @@ impl TokenCache {
 
     /// Looks a token up. What can be said at once, by a key that is known, needs no place among those who wait: while an
     /// issuer cannot be reached, whoever shows tokens of unknown keys would keep everyone out.
-    async fn look_up(&self, key: Key, token: &Token) -> Outcome {
+    async fn look_up(&self, key: Key, token: &Token, from: IpAddr) -> Result<Option<Arc<User>>, TokenCacheError> {
         let asking = AssertUnwindSafe(|| self.authenticator.authenticate_at_once(token));
         if let Some(asked) = catch_unwind(asking).transpose() {
             let outcome = judge(asked);
             self.metrics.fetched(outcome.is_ok());
             lock(&self.state).remember(key, &outcome, &self.options);
-            return outcome;
+            return Ok(outcome?);
         }
+        let seat = self.room.enter(&holder(from)).await.map_err(|TooMany| TokenCacheError::TooMany)?;
         let lookup = {
             let mut state = lock(&self.state);
-            match state.under_way.get(&key) {
-                // Someone else was faster.
-                Some(lookup) => lookup.clone(),
-                None if state.under_way.len() >= self.options.max_lookups => {
-                    return Err(TokenError("too many tokens are being looked up".to_owned()));
-                }
+            // Someone else may have been faster.
+            match state.find(&key, Instant::now()) {
+                Some(Found::Remembered(user)) => return Ok(user),
+                Some(Found::UnderWay(lookup)) => lookup,
                 None => {
-                    let lookup = self.begin(key, token.clone());
+                    let lookup = self.begin(key, token.clone(), seat);
                     state.under_way.insert(key, lookup.clone());
                     lookup
                 }
             }
         };
-        lookup.await
+        Ok(lookup.await?)
     }
 
     /// Begins a look-up that does not depend on who waits for it.
-    fn begin(&self, key: Key, token: Token) -> Lookup {
+    fn begin(&self, key: Key, token: Token, seat: Seat) -> Lookup {
         let (authenticator, state, options) = (self.authenticator.clone(), self.state.clone(), self.options);
         let metrics = self.metrics.clone();
         let task = tokio::spawn(async move {
+            let _seat = seat;
             let _in_flight = metrics.in_flight.raise();
             let asking = AssertUnwindSafe(authenticator.authenticate(&token)).catch_unwind();
             let outcome = match timeout(options.lookup_timeout, asking).await {
@@ -209,6 +230,17 @@ impl State {
             Ok(Some(user)) => self.known.insert(key, user.clone(), now + options.known_for),
             Ok(None) => self.unknown.insert(key, (), now + options.unknown_for),
             Err(_) => {}
+        }
+    }
+}
+
+/// On whose account a token is looked up. Whoever has one IPv6 address usually has all of its network.
+fn holder(from: IpAddr) -> String {
+    match from.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
         }
     }
 }

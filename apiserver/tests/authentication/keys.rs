@@ -1,10 +1,12 @@
 //! Where the keys of issuers come from, and how long they are believed.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bailiwick_apiserver::{
-    Algorithms, JwtAuthenticator, JwtOptions, Token, TokenAuthenticator, TokenCache, TokenCacheOptions, TokenError,
+    Algorithms, JwtAuthenticator, JwtOptions, Token, TokenAuthenticator, TokenCache, TokenCacheError,
+    TokenCacheOptions, TokenError,
 };
 use bailiwick_registry::SystemClock;
 use bailiwick_test_host::pki::Authority;
@@ -65,23 +67,25 @@ async fn invented_keys_keep_nobody_out() {
     assert!(name(&believer, &issuer.token(&key, "first")).await.is_ok());
     issuer.behave(Manner::Silent);
     tokio::time::sleep(2 * RARELY.unknown_key_every).await;
-    let options = TokenCacheOptions { max_lookups: 5, ..TokenCacheOptions::default() };
+    let options = TokenCacheOptions { max_lookups: 5, patience: Duration::ZERO, ..TokenCacheOptions::default() };
     let cache = Arc::new(TokenCache::new(believer, options));
     let waiting: Vec<_> = (0..5)
         .map(|number| {
             let (cache, token) = (cache.clone(), issuer.token(&invented, &format!("mallory-{number}")));
-            AbortOnDropHandle::new(tokio::spawn(async move { cache.authenticate(&token).await }))
+            // From all over the world: one address has but a share of the places.
+            let from = IpAddr::from([203, 0, 113, number]);
+            AbortOnDropHandle::new(tokio::spawn(async move { cache.authenticate(&token, from).await }))
         })
         .collect();
-    let mut more = 0;
+    let (here, mut more) = (IpAddr::from(Ipv4Addr::LOCALHOST), 0);
     eventually("all places are taken", async || {
         more += 1;
         let token = issuer.token(&invented, &format!("more-{more}"));
-        let outcome = tokio::time::timeout(Duration::from_millis(10), cache.authenticate(&token)).await;
-        outcome.is_ok_and(|outcome| outcome.is_err_and(|error| error.0.contains("too many tokens")))
+        let outcome = tokio::time::timeout(Duration::from_millis(10), cache.authenticate(&token, here)).await;
+        outcome.is_ok_and(|outcome| outcome == Err(TokenCacheError::TooMany))
     })
     .await;
-    let user = cache.authenticate(&issuer.token(&key, "jane")).await.unwrap().unwrap();
+    let user = cache.authenticate(&issuer.token(&key, "jane"), here).await.unwrap().unwrap();
     assert_eq!(user.name, "jane");
     assert!(waiting.iter().filter(|waiting| waiting.is_finished()).count() <= 1, "the others still wait");
 }

@@ -1,5 +1,6 @@
 //! Whose tokens are.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,9 @@ use serde_json::json;
 use tokio::time::advance;
 
 use crate::cluster::{Behaviour, Cluster};
+
+/// Where tokens come from.
+const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn known() -> Behaviour {
     Behaviour::Status(json!({"authenticated": true, "user": {
@@ -25,7 +29,7 @@ fn cache(behaviour: Behaviour) -> (Cluster, TokenCache) {
 async fn the_cluster_says_whose_a_token_is_and_is_asked_once() {
     let (cluster, cache) = cache(known());
     for _ in 0..3 {
-        let user = cache.authenticate(&Token::new("t")).await.unwrap().unwrap();
+        let user = cache.authenticate(&Token::new("t"), FROM).await.unwrap().unwrap();
         assert_eq!((user.name.as_str(), user.uid.as_str()), ("ann", "7"));
         assert_eq!(user.groups, ["devs", "system:authenticated"]);
         assert_eq!(user.extra["scopes"], ["read"]);
@@ -34,7 +38,7 @@ async fn the_cluster_says_whose_a_token_is_and_is_asked_once() {
     advance(Duration::from_millis(10_100)).await;
     cluster.behave(Behaviour::Status(json!({"authenticated": false, "error": "revoked"})));
     for _ in 0..3 {
-        assert_eq!(cache.authenticate(&Token::new("t")).await, Ok(None));
+        assert_eq!(cache.authenticate(&Token::new("t"), FROM).await, Ok(None));
     }
     assert_eq!(cluster.asked(), 2, "a refusal is remembered too");
 }
@@ -67,7 +71,7 @@ async fn a_redirect_is_not_followed() {
     for code in [301, 302, 303, 307, 308] {
         let (cluster, cache) =
             cache(Behaviour::Redirect(code, json!({"authenticated": true, "user": {"username": "mallory"}})));
-        let outcome = cache.authenticate(&Token::new("t")).await;
+        let outcome = cache.authenticate(&Token::new("t"), FROM).await;
         assert!(outcome.is_err(), "{code}: {outcome:?}");
         assert_eq!(cluster.asked(), 1, "{code}");
     }
@@ -86,9 +90,9 @@ async fn what_goes_wrong_makes_nobody_known() {
         Behaviour::Status(json!({"authenticated": true})),
     ] {
         let (cluster, cache) = cache(behaviour);
-        let error = cache.authenticate(&Token::new("secret-token")).await.unwrap_err();
-        assert!(!error.0.contains("secret-token"), "{error}");
+        let error = cache.authenticate(&Token::new("secret-token"), FROM).await.unwrap_err();
+        assert!(!error.to_string().contains("secret-token"), "{error}");
         cluster.behave(known());
-        assert!(cache.authenticate(&Token::new("secret-token")).await.unwrap().is_some());
+        assert!(cache.authenticate(&Token::new("secret-token"), FROM).await.unwrap().is_some());
     }
 }

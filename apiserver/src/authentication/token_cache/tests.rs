@@ -1,9 +1,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use std::net::Ipv4Addr;
+
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use super::*;
+
+/// Where tokens come from, unless it is said.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Knows tokens that begin with `good`, refuses those that begin with `bad`, and counts how often it is asked.
 #[derive(Default)]
@@ -60,8 +66,33 @@ fn gated(options: TokenCacheOptions, gate: Option<Semaphore>) -> (Arc<TokenCache
 }
 
 async fn ask(cache: &TokenCache, token: &str) -> Result<Option<String>, String> {
-    let outcome = cache.authenticate(&Token::new(token)).await;
-    outcome.map(|user| user.map(|user| user.name.clone())).map_err(|error| error.0)
+    ask_from(HERE, cache, token).await
+}
+
+async fn ask_from(from: IpAddr, cache: &TokenCache, token: &str) -> Result<Option<String>, String> {
+    let outcome = cache.authenticate(&Token::new(token), from).await;
+    outcome.map(|user| user.map(|user| user.name.clone())).map_err(|error| error.to_string())
+}
+
+/// Tokens that are looked up, each from an address of its own.
+async fn flood(
+    (cache, counting): &(Arc<TokenCache>, Arc<Counting>),
+    tokens: impl Iterator<Item = (IpAddr, String)>,
+) -> Vec<JoinHandle<Result<Option<String>, String>>> {
+    let asking: Vec<_> = tokens
+        .map(|(from, token)| {
+            let cache = cache.clone();
+            tokio::spawn(async move { ask_from(from, &cache, &token).await })
+        })
+        .collect();
+    while counting.under_way.load(Ordering::SeqCst) < asking.len() {
+        tokio::task::yield_now().await;
+    }
+    asking
+}
+
+fn elsewhere(number: u8) -> IpAddr {
+    IpAddr::from([203, 0, 113, number])
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,7 +126,7 @@ async fn both_answers_are_remembered_for_a_while_and_refusals_are_not() {
 async fn users_have_their_groups_when_they_are_remembered() {
     let (cache, _) = cache(TokenCacheOptions::default());
     for _ in 0..2 {
-        let user = cache.authenticate(&Token::new("good")).await.unwrap().unwrap();
+        let user = cache.authenticate(&Token::new("good"), HERE).await.unwrap().unwrap();
         assert_eq!(user.groups, ["devs", "system:authenticated"]);
     }
 }
@@ -147,16 +178,9 @@ async fn a_flood_of_invented_tokens_displaces_no_known_one() {
 #[tokio::test(start_paused = true)]
 async fn look_ups_are_bounded_in_number_and_time() {
     let options = TokenCacheOptions { max_lookups: 10, ..TokenCacheOptions::default() };
-    let (cache, counting) = gated(options, Some(Semaphore::new(0)));
-    let asking: Vec<_> = (0..10)
-        .map(|number| {
-            let cache = cache.clone();
-            tokio::spawn(async move { ask(&cache, &format!("good-{number}")).await })
-        })
-        .collect();
-    while counting.under_way.load(Ordering::SeqCst) < 10 {
-        tokio::task::yield_now().await;
-    }
+    let world = gated(options, Some(Semaphore::new(0)));
+    let asking = flood(&world, (0..10).map(|number| (elsewhere(number), format!("good-{number}")))).await;
+    let (cache, counting) = world;
     assert_eq!(ask(&cache, "good-10").await, Err("too many tokens are being looked up".to_owned()));
     for asking in asking {
         let outcome = asking.await.unwrap();
@@ -167,20 +191,72 @@ async fn look_ups_are_bounded_in_number_and_time() {
     assert_eq!(ask(&cache, "good-10").await, Ok(Some("good-10".to_owned())));
 }
 
+/// S-20: one address that shows invented tokens, of which it takes long to find out that nobody knows them, keeps nobody out.
+#[tokio::test(start_paused = true)]
+async fn one_address_leaves_places_for_others() {
+    let options = TokenCacheOptions { max_lookups: 8, ..TokenCacheOptions::default() };
+    let network = |host: u16| IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, host]);
+    for attacker in [|_: u16| elsewhere(1), network] {
+        let world = gated(options, Some(Semaphore::new(0)));
+        let held = flood(&world, (0..6).map(|number| (attacker(number), format!("invented-{number}")))).await;
+        let (cache, counting) = world;
+        let too_many = Err("too many tokens are being looked up".to_owned());
+        assert_eq!(ask_from(attacker(6), &cache, "invented-6").await, too_many);
+        let jane = tokio::spawn({
+            let cache = cache.clone();
+            async move { ask(&cache, "good-jane").await }
+        });
+        while counting.under_way.load(Ordering::SeqCst) < 7 {
+            tokio::task::yield_now().await;
+        }
+        // What is being looked up already is nobody's account.
+        let joined = tokio::spawn({
+            let (cache, from) = (cache.clone(), attacker(7));
+            async move { ask_from(from, &cache, "good-jane").await }
+        });
+        tokio::task::yield_now().await;
+        counting.gate.as_ref().unwrap().add_permits(7);
+        assert_eq!(jane.await.unwrap(), Ok(Some("good-jane".to_owned())));
+        assert_eq!(joined.await.unwrap(), Ok(Some("good-jane".to_owned())));
+        for held in held {
+            assert_eq!(held.await.unwrap(), Ok(None));
+        }
+        // Seats come back with the answers.
+        counting.gate.as_ref().unwrap().add_permits(1);
+        assert_eq!(ask_from(attacker(8), &cache, "invented-8").await, Ok(None));
+    }
+}
+
+/// Who has waited for a place takes what was found out meanwhile.
+#[tokio::test(start_paused = true)]
+async fn what_was_remembered_meanwhile_is_not_asked_again() {
+    let options = TokenCacheOptions { max_lookups: 1, ..TokenCacheOptions::default() };
+    let world = gated(options, Some(Semaphore::new(0)));
+    let held = flood(&world, [(HERE, "good".to_owned())].into_iter()).await;
+    let (cache, counting) = world;
+    let waiting: Vec<_> = [elsewhere(1), elsewhere(2)]
+        .map(|from| {
+            let cache = cache.clone();
+            tokio::spawn(async move { ask_from(from, &cache, "other").await })
+        })
+        .into();
+    while cache.room.waiting() < 1 {
+        tokio::task::yield_now().await;
+    }
+    counting.gate.as_ref().unwrap().add_permits(2);
+    for asking in held.into_iter().chain(waiting) {
+        let _ = asking.await.unwrap();
+    }
+    assert_eq!(counting.asked.load(Ordering::SeqCst), 2, "once for each token");
+}
+
 /// S-20: while an issuer cannot be reached, whoever waits for it keeps nobody out whose key is known.
 #[tokio::test(start_paused = true)]
 async fn what_can_be_said_at_once_needs_no_place_among_those_who_wait() {
     let options = TokenCacheOptions { max_lookups: 10, ..TokenCacheOptions::default() };
-    let (cache, counting) = gated(options, Some(Semaphore::new(0)));
-    let asking: Vec<_> = (0..10)
-        .map(|number| {
-            let cache = cache.clone();
-            tokio::spawn(async move { ask(&cache, &format!("bad-{number}")).await })
-        })
-        .collect();
-    while counting.under_way.load(Ordering::SeqCst) < 10 {
-        tokio::task::yield_now().await;
-    }
+    let world = gated(options, Some(Semaphore::new(0)));
+    let asking = flood(&world, (0..10).map(|number| (elsewhere(number), format!("bad-{number}")))).await;
+    let (cache, counting) = world;
     assert_eq!(ask(&cache, "bad-10").await, Err("too many tokens are being looked up".to_owned()));
     for _ in 0..2 {
         assert_eq!(ask(&cache, "good-known-key").await, Ok(Some("good-known-key".to_owned())));
@@ -220,7 +296,7 @@ async fn tokens_cannot_be_printed() {
     let token = Token::new("good-secret");
     assert_eq!(format!("{token:?}"), "Token(…)");
     let (cache, _) = cache(TokenCacheOptions::default());
-    cache.authenticate(&token).await.unwrap();
+    cache.authenticate(&token, HERE).await.unwrap();
     let (key, other) = (cache.key(&token), TokenCache::new(Arc::new(Counting::default()), cache.options).key(&token));
     assert_ne!(key, other, "each cache has its own secret");
     let plain: [u8; 32] = Sha256::digest("good-secret").into();
