@@ -87,7 +87,8 @@ pub struct ResourceQuotaAllocationStatus {
     pub allocated: AllocatedAmounts,
     /// How many projects are selected.
     pub project_count: i64,
-    /// The projects that have most, at most 100 of them. The subresource "projects" has all.
+    /// The projects that have most, at most 100 of them, and fewer if these take much room. The subresource "projects" has
+    /// all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["namespace"]))]
     pub used_by_project: Vec<ProjectUsage>,
@@ -115,7 +116,7 @@ pub struct ProjectUsage {
     pub namespace: String,
     /// What it has.
     pub used: BTreeMap<String, Quantity>,
-    /// The ResourceQuotas of which that is made.
+    /// The ResourceQuotas of which that is made. A status leaves out those that take much room.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub quotas: Vec<QuotaUsage>,

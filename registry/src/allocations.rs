@@ -38,7 +38,7 @@ pub use source::{Labels, Project, ProjectQuotas};
 
 pub(crate) use guard::AllocationRules;
 pub(crate) use ledger::{Rows, Spec, Total};
-pub(crate) use status::project_usage;
+pub(crate) use status::{project_usage, weight};
 
 use self::desk::{Desk, Done, Inbox, MAX_WAITING, Request, Task};
 use self::keeper::Keeper;

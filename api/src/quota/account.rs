@@ -91,10 +91,10 @@ impl Account {
         for quota in quotas {
             self.reserved.retain(|reserved| !reserved.is_over_with(&quota));
             names.insert(quota.name.clone());
-            let known = known.remove(&quota.name);
-            if allocation.scopes.counts(&quota.scopes) {
-                let later = known.filter(|known| known.version > quota.version);
-                now.push(later.unwrap_or(quota));
+            let later = known.remove(&quota.name).filter(|known| known.version > quota.version);
+            let latest = later.unwrap_or(quota);
+            if allocation.scopes.counts(&latest.scopes) {
+                now.push(latest);
             }
         }
         now.extend(known.into_values().filter(|known| known.version > horizon));

@@ -85,6 +85,20 @@ fn scopes_are_compared_as_sets() {
     assert_ne!(priorities(json!(["a"])), priorities(json!(["b"])));
 }
 
+/// D-QUOTA-11, Q-01: a quota that counts now counts also where an older state of it is heard of, in which it did not: what it
+/// selects can be changed.
+#[test]
+fn what_counts_of_a_quota_is_its_latest_state() {
+    let allocation = scoped(&json!({ "pods": "5" }), &json!(["BestEffort"]));
+    let before = full("a", 5, &json!({ "pods": "2" }), &json!({}), &json!(["Terminating"]));
+    let now = full("a", 6, &json!({ "pods": "2" }), &json!({}), &json!(["BestEffort"]));
+    let mut account = Account::of([now.clone()], &allocation);
+    account.settle([before.clone()], 5, &allocation);
+    assert_eq!(charge(&account), texts(&[("pods", "2")]));
+    account.settle([QuotaFacts { version: 7, ..before }], 7, &allocation);
+    assert_eq!((charge(&account), account.quotas.len()), (texts(&[("pods", "0")]), 0));
+}
+
 /// M-QUOTA-8: names and amounts that mean the same are the same; what is absurd is bounded.
 #[test]
 fn amounts_are_what_kubernetes_takes_them_for() {

@@ -17,7 +17,7 @@ use super::draft::Draft;
 use super::evaluate::{Evaluation, Place, Settled, Verdict};
 use super::ledger::{Book, Rows};
 use super::metrics::QuotaMetrics;
-use super::source::{Labels, OwnProjects, Project, ProjectQuotas};
+use super::source::{Labels, OwnProjects, Project, ProjectQuotas, Told};
 use super::{GROUP, PLURAL};
 use crate::error::{Error, Result};
 use crate::kinds::QuotaCounts;
@@ -59,7 +59,7 @@ pub(super) enum Task {
     Settle {
         namespace: String,
         /// The project, where it is not in our own store.
-        project: Option<Project>,
+        told: Option<Told>,
         /// Reservations that end unless their writes have happened.
         over: Vec<Reservation>,
     },
@@ -90,6 +90,8 @@ pub(super) struct Done {
     pub(super) released: usize,
     /// Whether the project is to be looked at again, as what it uses may become less without a word.
     pub(super) is_ahead: bool,
+    /// Whether it has an account that is given up only once its labels were asked for.
+    pub(super) needs_labels: bool,
 }
 
 /// Why nothing was decided.
@@ -272,8 +274,14 @@ impl Desk {
     /// What comes of a task; none if there is no room for it in this transaction.
     fn work_off(&self, task: &Task, draft: &mut Draft<'_>, counts: &QuotaCounts<'_>) -> Result<Option<Done>> {
         let revision = draft.state.revision();
-        let mut done =
-            Done { verdict: Verdict::Fits(Vec::new()), revision, finished: true, released: 0, is_ahead: false };
+        let mut done = Done {
+            verdict: Verdict::Fits(Vec::new()),
+            revision,
+            finished: true,
+            released: 0,
+            is_ahead: false,
+            needs_labels: false,
+        };
         let mut evaluation = Evaluation { rows: &self.rows, book: &self.book, draft };
         match task {
             Task::Reserve { namespace, labels: Some(labels), change, is_trial } => {
@@ -296,10 +304,15 @@ impl Desk {
                 let Some(verdict) = evaluation.reserve(&place, &change, *is_trial)? else { return Ok(None) };
                 done.verdict = verdict;
             }
-            Task::Settle { namespace, project, over } => {
-                let own = if project.is_none() { Some(self.own_project(counts, namespace)?) } else { None };
-                let Some(project) = project.as_ref().or(own.as_ref()) else { return Ok(Some(done)) };
-                let Settled { finished, released } = evaluation.settle(namespace, project, over)?;
+            Task::Settle { namespace, told: Some(Told { project, labels_at }), over } => {
+                let Settled { finished, released, needs_labels } =
+                    evaluation.settle(namespace, project, Some(*labels_at), over)?;
+                (done.finished, done.released, done.needs_labels) = (finished, released, needs_labels);
+                done.is_ahead = project.is_ahead;
+            }
+            Task::Settle { namespace, told: None, over } => {
+                let project = self.own_project(counts, namespace)?;
+                let Settled { finished, released, .. } = evaluation.settle(namespace, &project, None, over)?;
                 (done.finished, done.released, done.is_ahead) = (finished, released, project.is_ahead);
             }
             Task::Count { allocation, epoch } => done.finished = evaluation.count(allocation, epoch)?,

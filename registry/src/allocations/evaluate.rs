@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bailiwick_api::quota::{Account, Amounts, Change, QuotaFacts, Refusal, Reservation, decide};
+use bailiwick_storage::cache::Object;
 use bailiwick_storage::{Key, Revision};
 
 use super::draft::{Draft, MAX_ROWS};
@@ -51,6 +52,8 @@ pub(super) struct Settled {
     pub(super) finished: bool,
     /// How many reservations have come to nothing.
     pub(super) released: usize,
+    /// Whether there is an account that is given up only once the project's labels were asked for.
+    pub(super) needs_labels: bool,
 }
 
 /// What decisions are made with.
@@ -139,18 +142,27 @@ impl Evaluation<'_, '_> {
 
     /// Brings the accounts of a project in line with its ResourceQuotas. Reservations that are `over`
     /// and have come to nothing end. There may be more to do than fits.
-    pub(super) fn settle(&mut self, namespace: &str, project: &Project, over: &[Reservation]) -> Result<Settled> {
-        let mut released = 0;
+    ///
+    /// Labels that another server told count against what was written down up to a state; our own are those of this state.
+    pub(super) fn settle(
+        &mut self,
+        namespace: &str,
+        project: &Project,
+        labels_at: Option<Revision>,
+        over: &[Reservation],
+    ) -> Result<Settled> {
+        let (mut released, mut needs_labels) = (0, false);
         let specs: Vec<Arc<Spec>> = self.book.specs().cloned().collect();
         for spec in specs {
             if self.draft.is_too_full_for(2) {
-                return Ok(Settled { finished: false, released });
+                return Ok(Settled { finished: false, released, needs_labels });
             }
             let selected = project.labels.as_ref().is_some_and(|labels| selects(&spec, namespace, labels));
             let key = self.rows.account(&spec.allocation.name, namespace)?;
             let row: Option<AccountRow> = self.draft.read(&key)?;
             match (selected, row) {
                 (false, None) => {}
+                (false, Some(_)) if labels_at.is_some_and(|at| self.is_newer(&key, at)) => needs_labels = true,
                 (false, Some(row)) if row.epoch != spec.epoch => self.draft.remove(key),
                 (false, Some(_)) => {
                     let holding = self.holding(&spec, namespace)?;
@@ -170,7 +182,7 @@ impl Evaluation<'_, '_> {
                 }
             }
         }
-        Ok(Settled { finished: true, released })
+        Ok(Settled { finished: true, released, needs_labels })
     }
 
     /// Adds up what the projects of an allocation have, now that each of them has an account; what was added up before is
@@ -227,6 +239,12 @@ impl Evaluation<'_, '_> {
 
     fn selecting<'a>(&'a self, namespace: &'a str, labels: &'a Labels) -> impl Iterator<Item = &'a Arc<Spec>> {
         self.book.specs().filter(move |spec| selects(spec, namespace, labels))
+    }
+
+    /// Whether a row was written after a state.
+    fn is_newer(&self, key: &Key, at: Revision) -> bool {
+        let is_newer = |row: &Arc<Object>| row.revision() > at;
+        self.draft.changed().contains_key(key) || self.draft.state.get(key).is_some_and(is_newer)
     }
 
     /// Nothing is written if what a project has of an allocation, or what all have, is something else by then.

@@ -63,12 +63,15 @@ pub(super) struct Keeper<'k> {
     failed: BTreeMap<String, (Instant, Ticket)>,
     /// What another server is asked about projects.
     questions: Questions,
+    /// Projects whose labels are to be asked for, as they have an account that they should not have by those that are known.
+    in_doubt: BTreeSet<String>,
     /// Allocations that select or count something else than before.
     uncounted: BTreeSet<String>,
     /// Allocations to be added up once the sweep has come so far.
     counting: BTreeMap<String, Ticket>,
-    /// Allocations that are no more.
+    /// Allocations that are no more, and of which something may be left; and when to remove more of that.
     gone: BTreeSet<String>,
+    forget_at: Instant,
     /// Allocations whose status someone may wait for, who wrote a ResourceQuota or a label; others whose status is to be looked
     /// at; and those of them whose turn it is.
     awaited: BTreeSet<String>,
@@ -130,9 +133,11 @@ impl<'k> Keeper<'k> {
             sweep: Sweep::default(),
             failed: BTreeMap::new(),
             questions: Questions::default(),
+            in_doubt: BTreeSet::new(),
             uncounted: BTreeSet::new(),
             counting: BTreeMap::new(),
             gone: BTreeSet::new(),
+            forget_at: Instant::now(),
             awaited: BTreeSet::new(),
             untold: BTreeSet::new(),
             telling: Vec::new(),
@@ -146,8 +151,18 @@ impl<'k> Keeper<'k> {
         for spec in keeper.rows.read_specs(&state)? {
             keeper.begin(spec, &state)?;
         }
+        keeper.note_gone(&state)?;
         keeper.resync(&state);
         Ok(keeper)
+    }
+
+    /// Notes the allocations that went while nobody looked.
+    fn note_gone(&mut self, state: &Snapshot) -> Result<()> {
+        let left = self.rows.left(state)?;
+        self.gone.extend(left.into_iter().filter(|name| !self.pictures.contains_key(name)));
+        self.reserved.keep_allocations(|name| self.pictures.contains_key(name));
+        self.allocations.metrics.set_reservations(self.reserved.count());
+        Ok(())
     }
 
     pub(super) async fn run(mut self) -> Result<()> {
@@ -241,7 +256,8 @@ impl<'k> Keeper<'k> {
     /// Whether there is something to do at once.
     fn has_work(&self) -> bool {
         let is_due = !self.changed.is_empty() || !self.sweep.is_empty() || !self.due.is_empty();
-        let is_new = !self.uncounted.is_empty() || !self.gone.is_empty() || self.questions.has_answers();
+        let is_gone = !self.gone.is_empty() && Instant::now() >= self.forget_at;
+        let is_new = !self.uncounted.is_empty() || is_gone || self.questions.has_answers();
         (self.is_ready() && (is_due || is_new)) || !self.telling.is_empty()
     }
 
@@ -340,7 +356,8 @@ impl<'k> Keeper<'k> {
         let told = (!self.untold.is_empty()).then_some(self.tell_at);
         let again = self.failed.values().map(|(at, _)| *at).min();
         let counted = (!self.counting.is_empty()).then(|| Instant::now() + LOOK_AGAIN);
-        let next = [ahead, told, again, counted].into_iter().flatten().fold(self.resync_at, Instant::min);
+        let forgotten = (self.is_ready() && !self.gone.is_empty()).then_some(self.forget_at);
+        let next = [ahead, told, again, counted, forgotten].into_iter().flatten().fold(self.resync_at, Instant::min);
         let Some(since) = self.reserved.first() else { return next };
         next.min((since + self.allocations.pace.release_after).max(self.look_at))
     }

@@ -10,7 +10,7 @@
 //! A total is the sum of the accounts of its epoch. What is of another epoch counts for nothing: so an allocation that
 //! begins to select, or to count, something else is counted anew without touching the rows there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bailiwick_api::quota::{Account, Allocation, Amounts};
@@ -129,6 +129,20 @@ impl Rows {
     /// The names of all allocations in a state, in order.
     pub(crate) fn names(&self, state: &Snapshot) -> Result<Vec<String>> {
         Ok(state.range(&self.specs()?, None).map(|row| row.key().name().to_owned()).collect())
+    }
+
+    /// The names of all allocations, of those that are no more too, of which there are accounts or a total in a state.
+    pub(super) fn left(&self, state: &Snapshot) -> Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        for part in ["totals", "accounts"] {
+            for row in state.range(&self.0.below(&[part]).map_err(bad_key)?, None) {
+                let name = self.totalled(row.key()).or_else(|| self.place(row.key()).map(|(allocation, _)| allocation));
+                if let Some(name) = name.filter(|name| !found.contains(*name)) {
+                    found.insert(name.to_owned());
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The specs in a state, in the order of their allocations' names.

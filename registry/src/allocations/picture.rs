@@ -140,6 +140,12 @@ impl Reserved {
         over.iter().for_each(|(allocation, namespace)| self.note(allocation, namespace, None));
     }
 
+    /// Forgets what is reserved of other allocations than these.
+    pub(super) fn keep_allocations(&mut self, is_kept: impl Fn(&str) -> bool) {
+        let over: Vec<Place> = self.by_place.keys().filter(|place| !is_kept(&place.0)).cloned().collect();
+        over.iter().for_each(|(allocation, namespace)| self.note(allocation, namespace, None));
+    }
+
     /// How many reservations there are.
     pub(super) fn count(&self) -> usize {
         self.count

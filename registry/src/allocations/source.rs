@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bailiwick_api::PROVISIONER_NAMESPACE;
 use bailiwick_api::quota::{Amounts, QuotaFacts};
 use bailiwick_machinery::{GroupVersion, Object};
+use bailiwick_storage::Revision;
 use bailiwick_storage::cache::{Object as CachedObject, Snapshot};
 
 use super::ledger::bad_key;
@@ -54,6 +55,15 @@ pub struct Project {
     pub horizon: u64,
     /// Whether there is something else of what they count than their status tells: it will, or it may not have to.
     pub is_ahead: bool,
+}
+
+/// A project as another server told it.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) project: Project,
+    /// Up to which state of our store its labels are known to count: whoever wrote something down since may have known others.
+    /// Nothing is, where the server was not asked for them.
+    pub(super) labels_at: Revision,
 }
 
 /// The projects of our own store.

@@ -6,6 +6,7 @@ use bailiwick_api::{
     some_of,
 };
 use bailiwick_storage::cache::Snapshot;
+use serde::Serialize;
 
 use super::ledger::{Rows, Spec, Total};
 use super::picture::Picture;
@@ -13,17 +14,15 @@ use crate::error::Result;
 
 /// How many projects are in the status.
 const MAX_PROJECTS: usize = 100;
+/// How many bytes they take there together, about. Who owns each of their fields is written beside them, and all of the
+/// allocation must fit into one row.
+const MAX_BYTES: usize = 256 << 10;
 
 /// The status in a state. Conditions have no time yet.
 pub(super) fn status(picture: &Picture, rows: &Rows, state: &Snapshot) -> Result<ResourceQuotaAllocationStatus> {
     let spec = &*picture.spec;
     let total = rows.read_total(state, spec)?;
-    let mut used_by_project = Vec::new();
-    for namespace in picture.largest(MAX_PROJECTS) {
-        if let Some(account) = rows.read_account(state, spec, namespace)? {
-            used_by_project.push(project_usage(spec, namespace, &account));
-        }
-    }
+    let used_by_project = largest(picture, rows, state)?;
     let (hard, used) = (spec.allocation.shown(&spec.allocation.hard), spec.allocation.shown(&total.charge));
     Ok(ResourceQuotaAllocationStatus {
         allocated: AllocatedAmounts { hard, used },
@@ -31,6 +30,31 @@ pub(super) fn status(picture: &Picture, rows: &Rows, state: &Snapshot) -> Result
         used_by_project,
         conditions: vec![ready(&total), over_allocated(spec, &total), uncovered(picture)],
     })
+}
+
+/// The projects that have most, as many as there is room for; and of what that is made, where there is room for that, too.
+fn largest(picture: &Picture, rows: &Rows, state: &Snapshot) -> Result<Vec<ProjectUsage>> {
+    let (mut told, mut room) = (Vec::new(), MAX_BYTES);
+    for namespace in picture.largest(MAX_PROJECTS) {
+        let Some(account) = rows.read_account(state, &picture.spec, namespace)? else { continue };
+        let mut usage = project_usage(&picture.spec, namespace, &account);
+        let quotas = std::mem::take(&mut usage.quotas);
+        let Some(rest) = room.checked_sub(weight(&usage)) else { break };
+        room = rest;
+        told.push((usage, quotas));
+    }
+    let fill = |(mut usage, quotas): (ProjectUsage, Vec<QuotaUsage>)| {
+        if let Some(rest) = room.checked_sub(weight(&quotas)) {
+            (room, usage.quotas) = (rest, quotas);
+        }
+        usage
+    };
+    Ok(told.into_iter().map(fill).collect())
+}
+
+/// How many bytes it has where it is written.
+pub(crate) fn weight(told: &impl Serialize) -> usize {
+    serde_json::to_vec(told).map_or(usize::MAX, |bytes| bytes.len())
 }
 
 /// What a project has of an allocation.
@@ -79,7 +103,7 @@ fn over_allocated(spec: &Spec, total: &Total) -> Condition {
             let message = "The selected projects have no more than is allotted.";
             condition("OverAllocated", false, "WithinLimits", message.to_owned())
         }
-        false => condition("OverAllocated", true, "LimitsExceeded", exceeded.join(", ")),
+        false => condition("OverAllocated", true, "LimitsExceeded", some_of(exceeded.iter())),
     }
 }
 

@@ -18,6 +18,10 @@ use crate::kind::{Kind, KindError};
 use crate::strategy::Strategy;
 use crate::subresource::Viewed;
 
+/// How many resources can be allotted: each stands in several places of an allocation and its status, which must fit into one
+/// row.
+const MAX_RESOURCES: usize = 128;
+
 pub(super) fn kind() -> Result<Kind, KindError> {
     let kind = Kind::native::<ResourceQuotaAllocation>(Scope::Cluster, NameRule::DnsSubdomain)?;
     let kind = kind.short_names(&["rqa"]).with_status().columns(columns).strategy(Allocations);
@@ -45,6 +49,9 @@ impl Strategy for Allocations {
         let hard = value("/spec/allocation/hard").and_then(Value::as_object);
         if hard.is_some_and(serde_json::Map::is_empty) {
             errors.push(FieldError::required(spec.child("allocation").child("hard"), ""));
+        }
+        if let Some(count) = hard.map(serde_json::Map::len).filter(|count| *count > MAX_RESOURCES) {
+            errors.push(FieldError::too_many(spec.child("allocation").child("hard"), count, MAX_RESOURCES));
         }
         for field in ["spec.allocation.hard", "spec.default"] {
             check_numbers(object, field, errors);

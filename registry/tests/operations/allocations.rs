@@ -11,9 +11,9 @@ use bailiwick_registry::{
     Admission, Allocations, Attributes, AuthorizationError, Authorizer, Clock, Ctx, Decision, DeleteOptions, Error,
     Part, Proposal, QuotaChange, Registry, Result, ServedKind, SystemClock, Tracking, Update, User, WriteOptions,
 };
-use bailiwick_storage::Txn;
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
 use bailiwick_storage::testing::SimDisk;
+use bailiwick_storage::{Key, Ledger, ListOptions, Resource, Revision, Store, Txn};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
@@ -27,6 +27,7 @@ const SOON: Duration = Duration::from_secs(30);
 
 /// Two projects, `a` and `b`, that may have ten CPUs and five config maps together. Nobody tells what is used.
 struct Estate {
+    store: Arc<Embedded>,
     registry: Arc<Registry>,
     allocations: Arc<Allocations>,
     user: User,
@@ -65,9 +66,9 @@ impl Admission for Sleep {
 
 impl Estate {
     async fn open() -> Self {
-        let store = Embedded::open(EmbeddedOptions::new(Arc::new(SimDisk::default()))).await.unwrap();
+        let store = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(SimDisk::default()))).await.unwrap());
         let kinds = kinds::host().unwrap().into_iter().chain(kinds::all().unwrap()).collect();
-        let registry = Registry::start(Arc::new(store), kinds, Default::default()).await.unwrap();
+        let registry = Registry::start(store.clone(), kinds, Default::default()).await.unwrap();
         let allocations = Allocations::new(Arc::new(Anyone), None);
         let (sleepers_tx, sleepers) = mpsc::channel(8);
         let waking = Arc::new(Semaphore::new(0));
@@ -77,7 +78,7 @@ impl Estate {
         allocations.open(&registry).unwrap();
         registry.spawn(allocations.clone().keep(registry.clone()));
         let user = User { name: "tester".to_owned(), ..User::default() };
-        let estate = Self { registry, allocations, user, sleepers, waking };
+        let estate = Self { store, registry, allocations, user, sleepers, waking };
         let hard = json!({ "cpu": "10", "configmaps": "5" });
         let spec = json!({ "selector": { "matchLabels": { "owner": "alice" } }, "allocation": { "hard": hard } });
         let allocation = json!({ "metadata": { "name": "alice" }, "spec": spec });
@@ -109,10 +110,16 @@ impl Estate {
 
     /// Changes what a quota in `a` allows.
     async fn set(&self, name: &str, hard: Value) -> Result<()> {
+        let spec = json!({ "hard": hard });
+        self.change(name, |quota| drop(quota.fields_mut().insert("spec".to_owned(), spec.clone()))).await
+    }
+
+    /// Changes a quota in `a`.
+    async fn change(&self, name: &str, change: impl Fn(&mut Object) + Send + Sync) -> Result<()> {
         let kind = self.kind("", "resourcequotas");
         let change = |found: &Object| {
             let mut object = found.clone();
-            object.fields_mut().insert("spec".to_owned(), json!({ "hard": hard }));
+            change(&mut object);
             kind.accept(object, &WriteOptions::default())
         };
         let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
@@ -137,6 +144,17 @@ impl Estate {
         };
         timeout(SOON, gets).await.expect("what nobody has can be given away");
     }
+}
+
+/// Where it stands who has how much.
+fn ledger() -> Ledger {
+    Ledger::new("allocations").unwrap()
+}
+
+/// What stands there, and since when.
+async fn ledger_rows(store: &dyn Store) -> Vec<(Key, Revision)> {
+    let rows = store.list(ledger().all(), ListOptions::latest()).await.unwrap().records;
+    rows.into_iter().map(|row| (row.key, row.revision)).collect()
 }
 
 fn quota(namespace: &str, name: &str, hard: Value, labels: Value) -> Value {
@@ -236,6 +254,41 @@ async fn a_quota_is_not_made_in_the_shadow_of_one_that_is_gone() {
         estate.waking.add_permits(1);
         timeout(SOON, writer).await.unwrap().unwrap().unwrap();
     }
+}
+
+/// QUOTA-17: a change of metadata costs one write, that of the quota: nothing is written down, and nobody is told anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_metadata_costs_nothing() {
+    let estate = Estate::open().await;
+    estate.quota("a", "default", json!({ "cpu": "6" })).await.unwrap();
+    let allocations = Resource::new("quota.bailiwick.dev", "resourcequotaallocations").unwrap();
+    let written = async || {
+        let objects = estate.store.list(allocations.all(), ListOptions::latest()).await.unwrap().records;
+        let objects: Vec<_> = objects.into_iter().map(|object| (object.key, object.revision)).collect();
+        (ledger_rows(&*estate.store).await, objects)
+    };
+    let settled = async {
+        while estate.allocations.metrics().reservations() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, settled).await.expect("what was written is not reserved any more");
+    // Who writes the status waits for nobody.
+    let mut before = written().await;
+    loop {
+        sleep(Duration::from_millis(200)).await;
+        let now = written().await;
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    for round in 0..20 {
+        let label = json!({ "round": round.to_string() });
+        let change = |quota: &mut Object| drop(quota.metadata_mut().insert("labels".to_owned(), label.clone()));
+        estate.change("default", change).await.unwrap();
+    }
+    assert_eq!(written().await, before);
 }
 
 /// R-29, B-QUOTA-1: shrinking a quota frees nothing that is in use, also if nobody has told yet what is.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_api::quota::Reservation;
+use bailiwick_storage::Revision;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::source::{Project, ProjectQuotas};
-use super::sweep::Ticket;
+use super::super::source::{Project, ProjectQuotas, Told};
+use super::sweep::{NO_TICKET, Ticket};
 use crate::error::{Error, Result};
 
 /// How many are asked at once.
@@ -23,9 +24,17 @@ pub(super) struct Questions {
     /// What is to be asked yet.
     waiting: VecDeque<Question>,
     asked: JoinSet<Answer>,
-    /// The places in the sweep of the projects that are asked about, and not answered yet.
-    open: BTreeMap<String, Ticket>,
+    /// The projects that are asked about, and not answered yet.
+    open: BTreeMap<String, Open>,
     answers: Vec<Answer>,
+}
+
+/// A project that is asked about.
+struct Open {
+    /// Its place in the sweep.
+    ticket: Ticket,
+    /// The same, of those who wanted to look at it since.
+    again: Option<Ticket>,
 }
 
 /// What is to be found out about a project.
@@ -36,6 +45,8 @@ pub(super) struct Question {
     /// Whether its labels are to be asked for: before an account is given up, as watches tell of namespaces and of
     /// ResourceQuotas in no order.
     pub(super) needs_labels: bool,
+    /// Up to which state of our store whatever is written down is known here.
+    pub(super) at: Revision,
     /// Reservations that are over, unless their writes are found to have happened.
     pub(super) over: Vec<Reservation>,
     pub(super) ticket: Ticket,
@@ -46,7 +57,9 @@ pub(super) struct Answer {
     pub(super) namespace: String,
     pub(super) over: Vec<Reservation>,
     pub(super) ticket: Ticket,
-    pub(super) project: Result<Project>,
+    /// The place of those who wanted to look at it since, if someone did: it may be another one by now.
+    pub(super) again: Option<Ticket>,
+    pub(super) told: Result<Told>,
 }
 
 // === impl Questions ===
@@ -59,11 +72,18 @@ impl Questions {
 
     /// The projects that are asked about, and their places in the sweep.
     pub(super) fn open(&self) -> impl Iterator<Item = (&String, Ticket)> {
-        self.open.iter().map(|(namespace, ticket)| (namespace, *ticket))
+        self.open.iter().map(|(namespace, open)| (namespace, open.ticket.min(open.again.unwrap_or(NO_TICKET))))
+    }
+
+    /// Notes that a project is to be looked at again as soon as there is an answer.
+    pub(super) fn note_again(&mut self, namespace: &str, ticket: Ticket) {
+        if let Some(open) = self.open.get_mut(namespace) {
+            open.again = Some(open.again.map_or(ticket, |again| again.min(ticket)));
+        }
     }
 
     pub(super) fn ask(&mut self, elsewhere: &Arc<dyn ProjectQuotas>, question: Question) {
-        self.open.insert(question.namespace.clone(), question.ticket);
+        self.open.insert(question.namespace.clone(), Open { ticket: question.ticket, again: None });
         self.waiting.push_back(question);
         self.go_on(elsewhere);
     }
@@ -99,9 +119,9 @@ impl Questions {
 
     /// The answers there are.
     pub(super) fn take(&mut self) -> Vec<Answer> {
-        let answers = std::mem::take(&mut self.answers);
-        for answer in &answers {
-            self.open.remove(&answer.namespace);
+        let mut answers = std::mem::take(&mut self.answers);
+        for answer in &mut answers {
+            answer.again = self.open.remove(&answer.namespace).and_then(|open| open.again);
         }
         answers
     }
@@ -111,19 +131,23 @@ impl Questions {
 
 impl Question {
     async fn put(self, elsewhere: Arc<dyn ProjectQuotas>) -> Answer {
-        let Self { namespace, known, needs_labels, over, ticket } = self;
+        let Self { namespace, known, needs_labels, at, over, ticket } = self;
         let asking = async {
-            let mut project = known;
+            let (mut project, mut labels_at) = (known, Revision::ZERO);
             if !over.is_empty() {
                 project.quotas = elsewhere.look(&namespace).await?;
             }
             if needs_labels {
                 project.labels = elsewhere.labels_now(&namespace).await?;
+                labels_at = at;
             }
-            Ok(project)
+            Ok(Told { project, labels_at })
         };
         let late = |_| Error::Failed { what: "a question about a project", why: format!("no answer in {MAX_TIME:?}") };
-        let project = timeout(MAX_TIME, asking).await.map_err(late).flatten();
-        Answer { namespace, over, ticket, project }
+        let told = timeout(MAX_TIME, asking).await.map_err(late).flatten();
+        Answer { namespace, over, ticket, again: None, told }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use super::super::desk::{Done, Task, failed};
 use super::super::evaluate::selects;
 use super::super::picture::Picture;
-use super::super::source::Project;
+use super::super::source::{Project, Told};
 use super::questions::{Answer, Question};
 use super::sweep::{NO_TICKET, Ticket};
-use super::{Keeper, LOOK_AGAIN, LOOK_AHEAD, LOOK_EVERY};
+use super::{Keeper, LOOK_AGAIN, LOOK_AHEAD};
 use crate::error::Result;
 
 /// How many projects are brought to the desk at once.
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 64;
 struct Visit {
     namespace: String,
     /// The project, where it is not in our own store.
-    project: Option<Project>,
+    told: Option<Told>,
     over: Vec<Reservation>,
     ticket: Ticket,
 }
@@ -43,16 +43,17 @@ impl Keeper<'_> {
             return Ok(reached);
         }
         self.begin_uncounted().await?;
-        self.news = std::mem::take(&mut self.changed);
+        let mut changed = std::mem::take(&mut self.changed);
         if self.pictures.is_empty() {
             // Whatever comes is looked at when there is an allocation.
-            self.news.clear();
+            changed.clear();
             self.sweep.clear();
+            self.in_doubt.clear();
         }
         let mut visits: Vec<Visit> = self.take_answers();
+        self.news.clone_from(&changed);
         self.news.extend(visits.iter().filter(|visit| visit.over.is_empty()).map(|visit| visit.namespace.clone()));
-        // Also those about which there is an answer: they may have changed since it was asked for.
-        for namespace in self.news.clone() {
+        for namespace in changed {
             visits.extend(self.visit(namespace, Vec::new(), NO_TICKET));
         }
         reached = reached.max(self.settle(visits).await);
@@ -107,22 +108,23 @@ impl Keeper<'_> {
     /// How a project is to be brought in line; none if another server is to be asked about it before.
     fn visit(&mut self, namespace: String, over: Vec<Reservation>, ticket: Ticket) -> Option<Visit> {
         let Some(elsewhere) = &self.allocations.elsewhere else {
-            return Some(Visit { namespace, project: None, over, ticket });
+            return Some(Visit { namespace, told: None, over, ticket });
         };
         if self.questions.is_open(&namespace) {
-            // It is looked at again when there is an answer; what was reserved is due again by itself.
+            // What was reserved is due again by itself.
             if over.is_empty() {
-                self.put_off(namespace, Instant::now() + LOOK_EVERY, ticket);
+                self.questions.note_again(&namespace, ticket);
             }
             return None;
         }
         // Before it is asked: what is found then is no older than that.
-        let known = elsewhere.project(&namespace);
-        let needs_labels = self.gives_up(&namespace, &known);
+        let (known, at) = (elsewhere.project(&namespace), self.ledger.position());
+        let needs_labels = self.in_doubt.remove(&namespace) || self.gives_up(&namespace, &known);
         if !needs_labels && over.is_empty() {
-            return Some(Visit { namespace, project: Some(known), over, ticket });
+            let told = Told { project: known, labels_at: Revision::ZERO };
+            return Some(Visit { namespace, told: Some(told), over, ticket });
         }
-        self.questions.ask(elsewhere, Question { namespace, known, needs_labels, over, ticket });
+        self.questions.ask(elsewhere, Question { namespace, known, needs_labels, at, over, ticket });
         None
     }
 
@@ -141,17 +143,26 @@ impl Keeper<'_> {
         let answers = self.questions.take();
         self.questions.go_on(elsewhere);
         let mut visits = Vec::new();
-        for Answer { namespace, over, ticket, project } in answers {
-            match project {
-                Ok(project) => visits.push(Visit { namespace, project: Some(project), over, ticket }),
+        for Answer { namespace, over, ticket, again, told } in answers {
+            match told {
+                Ok(told) => {
+                    match again {
+                        Some(NO_TICKET) => drop(self.changed.insert(namespace.clone())),
+                        Some(ticket) => self.sweep.put_back(namespace.clone(), ticket),
+                        None => {}
+                    }
+                    visits.push(Visit { namespace, told: Some(told), over, ticket });
+                }
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(error, %namespace, "a project cannot be asked about at present");
                     let at = Instant::now() + LOOK_AGAIN;
-                    match over.is_empty() {
-                        true => self.put_off(namespace, at, ticket),
+                    if !over.is_empty() {
                         // What was reserved is due again by itself.
-                        false => self.look_at = self.look_at.max(at),
+                        self.look_at = self.look_at.max(at);
+                    }
+                    if over.is_empty() || again.is_some() {
+                        self.put_off(namespace, at, ticket.min(again.unwrap_or(NO_TICKET)));
                     }
                 }
             }
@@ -175,6 +186,11 @@ impl Keeper<'_> {
                 match done {
                     Ok(done) => {
                         reached = reached.max(done.revision);
+                        if done.needs_labels {
+                            // Someone has written it down whom the server told of other labels.
+                            self.in_doubt.insert(namespace.clone());
+                            self.put_off(namespace.clone(), Instant::now(), ticket);
+                        }
                         if done.is_ahead {
                             self.ahead.0.insert(namespace);
                             self.ahead.1 = Instant::now() + LOOK_AHEAD;
@@ -192,13 +208,16 @@ impl Keeper<'_> {
     }
 
     async fn settle_one(&self, visit: &Visit) -> Result<Done> {
-        let Visit { namespace, project, over, .. } = visit;
-        let task = || Task::Settle { namespace: namespace.clone(), project: project.clone(), over: over.clone() };
+        let Visit { namespace, told, over, .. } = visit;
+        let task = || Task::Settle { namespace: namespace.clone(), told: told.clone(), over: over.clone() };
         self.finish(task).await
     }
 
     /// Removes some of what is left of an allocation that is no more.
     async fn forget_some(&mut self) -> Revision {
+        if Instant::now() < self.forget_at {
+            return Revision::ZERO;
+        }
         let Some(allocation) = self.gone.pop_first() else { return Revision::ZERO };
         match self.allocations.ask(Task::Forget(allocation.clone())).await {
             Ok(done) if done.finished => done.revision,
@@ -208,7 +227,9 @@ impl Keeper<'_> {
             }
             Err(error) => {
                 // They count for nothing, not even for an allocation of that name: it has another epoch.
-                tracing::warn!(error = &error as &dyn std::error::Error, %allocation, "rows of an allocation stay");
+                tracing::warn!(error = &error as &dyn std::error::Error, %allocation, "rows of an allocation stay for now");
+                self.gone.insert(allocation);
+                self.forget_at = Instant::now() + LOOK_AGAIN;
                 Revision::ZERO
             }
         }

@@ -1,12 +1,14 @@
 //! Says in the status of allocations what is the case.
 
 use bailiwick_api::ResourceQuotaAllocation;
+use bailiwick_api::quota::Allocation;
 use bailiwick_machinery::{Object, format_rfc3339};
 use bailiwick_storage::cache::Snapshot;
 use futures::future::join_all;
 use serde::Deserialize;
 use tokio::time::Instant;
 
+use super::super::ledger::Spec;
 use super::super::picture::Picture;
 use super::super::status::{keep_times, status};
 use super::super::{PAUSE, seconds};
@@ -58,6 +60,10 @@ impl Keeper<'_> {
         let timestamp = format_rfc3339(seconds()).unwrap_or_default();
         let options = WriteOptions::default();
         let change = |found: &Object| {
+            if !is_of(&picture.spec, found) {
+                // What counts of it now has been heard of by the next round.
+                return self.kind.accept(found.clone(), &options);
+            }
             let mut status = status.clone();
             let before = ResourceQuotaAllocation::deserialize(found.as_value()).ok().and_then(|old| old.status);
             let before = before.map(|before| before.conditions).unwrap_or_default();
@@ -77,4 +83,11 @@ impl Keeper<'_> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether this is what counts of an allocation as it is now.
+fn is_of(spec: &Spec, found: &Object) -> bool {
+    let metadata = found.metadata();
+    let now = found.fields().get("spec").and_then(|now| Allocation::from_json(metadata.name(), now).ok());
+    spec.epoch.starts_with(metadata.uid()) && now.is_some_and(|now| now == spec.allocation)
 }

@@ -8,12 +8,14 @@ use bailiwick_machinery::GroupResource;
 use bailiwick_storage::At;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::allocations::{GROUP, PLURAL, Rows, project_usage};
+use crate::allocations::{GROUP, PLURAL, Rows, project_usage, weight};
 use crate::error::{Error, Result};
 use crate::subresource::{SubresourceCall, View};
 
 /// How many projects are told of at once at most.
 const MAX_PAGE: NonZeroUsize = NonZeroUsize::new(500).expect("500 is not zero");
+/// How many bytes they have together, about, unless the first one has more.
+const MAX_BYTES: usize = 1 << 20;
 
 #[async_trait]
 impl View for ResourceQuotaAllocationProjects {
@@ -38,16 +40,19 @@ impl View for ResourceQuotaAllocationProjects {
         let limit = call.page.limit.unwrap_or(MAX_PAGE).min(MAX_PAGE).get();
         let accounts = rows.accounts(call.name)?;
         let metadata = ObjectMeta { name: Some(call.name.to_owned()), ..ObjectMeta::default() };
-        let mut told = Self { metadata, ..Self::default() };
+        let (mut told, mut bytes) = (Self { metadata, ..Self::default() }, 0_usize);
         for row in state.range(&accounts, after.as_ref()) {
-            if told.projects.len() == limit {
-                told.continue_token = told.projects.last().map(|last| last.namespace.clone()).unwrap_or_default();
+            let namespace = row.key().name();
+            let Some(account) = rows.read_account(&state, &spec, namespace)? else { continue };
+            let usage = project_usage(&spec, namespace, &account);
+            bytes = bytes.saturating_add(weight(&usage));
+            if let Some(last) = told.projects.last()
+                && (told.projects.len() == limit || bytes > MAX_BYTES)
+            {
+                told.continue_token.clone_from(&last.namespace);
                 break;
             }
-            let namespace = row.key().name();
-            if let Some(account) = rows.read_account(&state, &spec, namespace)? {
-                told.projects.push(project_usage(&spec, namespace, &account));
-            }
+            told.projects.push(usage);
         }
         Ok(told)
     }

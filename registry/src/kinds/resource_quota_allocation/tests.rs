@@ -73,6 +73,21 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(wrong(with(with(good(), "uncoveredPolicy", json!("Default")), "default", defaults)), [] as [&str; 0]);
 }
 
+/// an allocation has room for its status.
+#[test]
+fn so_many_resources_can_be_allotted() {
+    let of = |count: usize| {
+        let hard: serde_json::Map<String, Value> =
+            (0..count).map(|number| (format!("count/k{number}.example.com"), json!("1"))).collect();
+        json!({ "selector": {}, "allocation": { "hard": hard } })
+    };
+    assert_eq!(wrong(of(super::MAX_RESOURCES)), [] as [&str; 0]);
+    assert_eq!(
+        wrong(of(super::MAX_RESOURCES + 1)),
+        ["spec.allocation.hard: Too many: 129: must have at most 128 items"]
+    );
+}
+
 /// QUOTA-7: whoever selects everything is told.
 #[test]
 fn an_empty_selector_is_warned_of() {
