@@ -29,6 +29,7 @@ mod resource_catalog_copy;
 mod resource_catalog_entry;
 mod resource_claim_definition;
 mod resource_quota_allocation;
+mod server_assigned;
 mod service_account;
 mod string_data;
 mod well_known;
@@ -81,6 +82,7 @@ pub use resource_quota_allocation::{
     AllocatedAmounts, AllocationQuota, ProjectUsage, QuotaUsage, ResourceQuotaAllocation,
     ResourceQuotaAllocationProjects, ResourceQuotaAllocationSpec, ResourceQuotaAllocationStatus, UncoveredPolicy,
 };
+pub use server_assigned::without_assigned;
 pub use service_account::{NotActing, NotServiceAccount, ServiceAccountRef};
 pub use string_data::fold_string_data;
 pub use well_known::{

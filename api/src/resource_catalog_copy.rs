@@ -15,14 +15,25 @@ pub const SOURCE_UID_ANNOTATION: &str = "catalog.bailiwick.dev/source-uid";
 const MAX_NAME: usize = 253;
 /// What of an object's metadata is its own. The rest belongs to the one object, or to the server it is on.
 const COPIED_METADATA: [&str; 2] = ["annotations", "labels"];
-/// Annotations that are about the one object.
-const OWN_ANNOTATIONS: [&str; 5] = [
+/// Annotations that are about the one object. Kubernetes' own controllers write most of them, and would write them again for ever.
+const OWN_ANNOTATIONS: [&str; 14] = [
+    "autoscaling.alpha.kubernetes.io/conditions",
+    "autoscaling.alpha.kubernetes.io/current-metrics",
+    "batch.kubernetes.io/cronjob-scheduled-timestamp",
+    "batch.kubernetes.io/job-tracking",
+    "control-plane.alpha.kubernetes.io/leader",
+    "deprecated.daemonset.template.generation",
+    "endpoints.kubernetes.io/last-change-trigger-time",
+    "endpoints.kubernetes.io/over-capacity",
     "kubectl.kubernetes.io/last-applied-configuration",
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
+    "volume.beta.kubernetes.io/storage-provisioner",
     CLAIM_UID_ANNOTATION,
     SOURCE_UID_ANNOTATION,
 ];
+/// What all annotations begin with that controllers write of Deployments and of volumes.
+const OWN_PREFIXES: [&str; 3] = ["deployment.kubernetes.io/", "pv.kubernetes.io/", "volume.kubernetes.io/"];
 /// Secrets of this type are credentials of one account, and never leave it.
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
@@ -68,10 +79,10 @@ fn metadata(
     new.insert("name".to_owned(), name.into());
     new.insert("namespace".to_owned(), claim.metadata.namespace.clone().unwrap_or_default().into());
     let labels = claim.spec.additional_labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    set(&mut new, "labels", &[], labels.chain([(DERIVED_LABEL, "resourcecatalogclaims")]));
+    set(&mut new, "labels", |_| false, labels.chain([(DERIVED_LABEL, "resourcecatalogclaims")]));
     let uid = claim.metadata.uid.as_deref().unwrap_or_default();
     let provenance = [(CLAIM_UID_ANNOTATION, uid), (SOURCE_UID_ANNOTATION, source_uid)];
-    set(&mut new, "annotations", &OWN_ANNOTATIONS, provenance);
+    set(&mut new, "annotations", is_own_annotation, provenance);
     let owner = json!([{
         "apiVersion": <ResourceCatalogClaim as k8s_openapi::Resource>::API_VERSION,
         "kind": <ResourceCatalogClaim as k8s_openapi::Resource>::KIND,
@@ -83,15 +94,19 @@ fn metadata(
     Ok(new)
 }
 
+fn is_own_annotation(key: &str) -> bool {
+    OWN_ANNOTATIONS.contains(&key) || OWN_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+}
+
 /// Sets some texts of a map, and takes others out of it.
 fn set<'t>(
     metadata: &mut Map<String, Value>,
     field: &str,
-    without: &[&str],
+    is_left_out: fn(&str) -> bool,
     with: impl IntoIterator<Item = (&'t str, &'t str)>,
 ) {
     let mut texts = metadata.remove(field).and_then(|texts| texts.as_object().cloned()).unwrap_or_default();
-    texts.retain(|key, _| !without.contains(&key.as_str()));
+    texts.retain(|key, _| !is_left_out(key));
     texts.extend(with.into_iter().map(|(key, value)| (key.to_owned(), value.into())));
     metadata.insert(field.to_owned(), Value::Object(texts));
 }

@@ -16,6 +16,7 @@ mod due;
 mod index;
 mod orphans;
 mod problem;
+mod repairs;
 mod resync;
 mod rights;
 mod sources;
@@ -274,14 +275,15 @@ impl Shared {
             },
         };
         let realized = self.copies.realize(&claim, account, &items, due).await;
-        if claim.spec.keep_synchronized {
-            self.drift.follow(place, account, &realized.created);
+        let fights = if claim.spec.keep_synchronized {
+            self.drift.follow(&claim, account, &realized.created)
         } else {
             self.drift.forget(place);
-        }
+            Vec::new()
+        };
         let is_complete = realized.errors.is_empty();
         let reporter = Reporter { claim: &claim, ..self.reporter(state) };
-        reporter.realized(entry, realized).await?;
+        reporter.realized(entry, realized, &fights).await?;
         if is_complete { Ok(()) } else { Err(WorkError::Incomplete(place.clone())) }
     }
 }

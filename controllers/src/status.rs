@@ -9,6 +9,9 @@ use kube::api::{Patch, PatchParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+/// What a server answers if an object would be larger than objects may be.
+const TOO_LARGE: u16 = 413;
+
 /// Why a status was not written. It is tried again.
 #[derive(Debug, thiserror::Error)]
 #[error("the status of {kind} \"{name}\" could not be written")]
@@ -16,6 +19,15 @@ pub(crate) struct StatusError {
     kind: &'static str,
     name: String,
     source: Box<kube::Error>,
+}
+
+// === impl StatusError ===
+
+impl StatusError {
+    /// Whether the object would have been larger with it than objects may be.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(&*self.source, kube::Error::Api(status) if status.code == TOO_LARGE)
+    }
 }
 
 /// Writes what a merge patch says, as this field manager. An object that is gone needs no status.

@@ -48,6 +48,23 @@ fn a_copy_keeps_content_and_forgets_the_rest() {
     assert_eq!(Value::Object(copy), expected);
 }
 
+/// CAT-55: what controllers write of the one object is not forced upon another, where they would write it again.
+#[test]
+fn what_controllers_say_of_the_source_is_not_copied() {
+    let source = object(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": "web", "annotations": {
+            "deployment.kubernetes.io/revision": "5", "deprecated.daemonset.template.generation": "2",
+            "pv.kubernetes.io/bind-completed": "yes", "volume.kubernetes.io/selected-node": "n",
+            "volume.beta.kubernetes.io/storage-class": "fast", "note": "n",
+        } },
+    }));
+    let copy = copy_for(&claim(json!({})), &source, "u").unwrap();
+    let annotations = copy["metadata"]["annotations"].as_object().unwrap();
+    let others: Vec<&String> = annotations.keys().filter(|key| !key.starts_with("catalog.bailiwick.dev/")).collect();
+    assert_eq!(others, ["note", "volume.beta.kubernetes.io/storage-class"]);
+}
+
 /// CAT-55: what an entry's list has no more, its copies lose: a server takes no key out of a Secret that was applied as a text.
 #[test]
 fn texts_of_a_secret_are_copied_as_bytes() {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::due::{self, Due};
 use super::problem::Problem;
+use super::repairs::{Paths, owned_by};
 use super::sources::Item;
 use crate::absence::{look_up, unless_absent};
 use crate::host::ActAs;
@@ -46,8 +47,17 @@ pub(super) struct Made {
     pub(super) kind: String,
     pub(super) name: String,
     pub(super) uid: String,
-    /// How it was made last, and in which state it was left.
-    pub(super) seen: Option<(ApiResource, String)>,
+    /// How it was made last, and as what it was left.
+    pub(super) seen: Option<Seen>,
+}
+
+/// A resource as it was left.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) resource: ApiResource,
+    pub(super) version: String,
+    /// The fields that the claim has in it.
+    pub(super) owned: Paths,
 }
 
 /// One claim's resources of one kind.
@@ -340,7 +350,11 @@ impl Work<'_> {
             kind: self.resource.kind.clone(),
             name: self.name.clone(),
             uid: object.uid().unwrap_or_default(),
-            seen: Some((self.resource.clone(), object.resource_version().unwrap_or_default())),
+            seen: Some(Seen {
+                resource: self.resource.clone(),
+                version: object.resource_version().unwrap_or_default(),
+                owned: owned_by(object.managed_fields(), &self.manager),
+            }),
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bailiwick_api::{ExposedResource, ResourceCatalogEntry, Satisfier, ServiceAccountRef};
+use bailiwick_api::{ExposedResource, ResourceCatalogEntry, Satisfier, ServiceAccountRef, without_assigned};
 use bailiwick_machinery::field_selector::escape_value;
 use futures::stream::select_all;
 use futures::{FutureExt, Stream, StreamExt};
@@ -336,7 +336,7 @@ fn checked(content: Fields, exposed: &ExposedResource) -> Result<Fields, Problem
     Err(Problem::new("SourceReplaced", message))
 }
 
-/// An object as it is written. Those that come in a list need not say what they are.
+/// An object as it is written, without what it alone can have. Those that come in a list need not say what they are.
 fn fields(object: &DynamicObject, exposed: &ExposedResource) -> Map<String, Value> {
     // What was read as an object is one.
     let mut fields = match serde_json::to_value(object) {
@@ -345,6 +345,7 @@ fn fields(object: &DynamicObject, exposed: &ExposedResource) -> Map<String, Valu
     };
     fields.insert("apiVersion".to_owned(), exposed.api_version.as_str().into());
     fields.insert("kind".to_owned(), exposed.kind.as_str().into());
+    without_assigned(&mut fields);
     fields
 }
 

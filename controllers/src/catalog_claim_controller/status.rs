@@ -13,12 +13,15 @@ use super::FIELD_MANAGER;
 use super::copies::Realized;
 use super::due::Obstacle;
 use super::orphans::NotLetGo;
+use super::repairs::{self, Fight};
 use crate::announce::Announcer;
 use crate::conditions::{self, Verdict};
 use crate::status::{StatusError, listed, write, written};
 
 /// How many errors a message has at most.
 const NAMED: usize = 5;
+/// Why a claim is not synchronized whose copies somebody else keeps changing.
+const UPDATE_LOOP: &str = "UpdateLoop";
 
 /// Who says something of which claim, and when.
 #[derive(Clone, Copy)]
@@ -93,8 +96,13 @@ impl Reporter<'_> {
         written(&self.claims(), self.claim, json!({ "pendingResources": pending }), FIELD_MANAGER).await
     }
 
-    /// Says what has become of it.
-    pub(super) async fn realized(self, entry: &ResourceCatalogEntry, realized: Realized) -> Result<(), StatusError> {
+    /// Says what has become of it, and who keeps changing that.
+    pub(super) async fn realized(
+        self,
+        entry: &ResourceCatalogEntry,
+        realized: Realized,
+        fights: &[Fight],
+    ) -> Result<(), StatusError> {
         let mut status = self.begin();
         let Realized { created, pending, errors, is_whole } = realized;
         // What was to be done for this number, and was not, stands in the errors.
@@ -120,15 +128,21 @@ impl Reporter<'_> {
         };
         self.say(&mut status, ResourceCatalogClaim::READY, ready, &reason, &message);
         if self.claim.spec.keep_synchronized {
-            let (synced, reason) = match status.errors.is_empty() {
-                true => (ConditionStatus::True, "InSync".to_owned()),
-                false => (ConditionStatus::False, synced_reason(&status.errors)),
+            let (synced, reason, told) = match (status.errors.is_empty(), fights) {
+                (true, []) => (ConditionStatus::True, "InSync".to_owned(), told),
+                (true, fights) => (ConditionStatus::False, UPDATE_LOOP.to_owned(), repairs::told(fights)),
+                (false, _) => (ConditionStatus::False, synced_reason(&status.errors), told),
             };
             self.say(&mut status, ResourceCatalogClaim::SYNCED, synced, &reason, &told);
         } else {
             status.conditions.retain(|condition| condition.condition_type != ResourceCatalogClaim::SYNCED);
         }
-        self.write_and_announce(status, ResourceCatalogClaim::READY).await
+        self.write(status.clone()).await?;
+        self.announce(&status, ResourceCatalogClaim::READY).await;
+        if !fights.is_empty() {
+            self.announce(&status, ResourceCatalogClaim::SYNCED).await;
+        }
+        Ok(())
     }
 
     /// What is said already, with what is always so.

@@ -7,7 +7,7 @@ use bailiwick_api::{
     ResourceCatalogStatus,
 };
 use kube::{Api, Client, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::FIELD_MANAGER;
 use super::accept::Acceptance;
@@ -36,12 +36,29 @@ pub(super) async fn write_entry(
     if new == old {
         return Ok(());
     }
-    let status = json!({
-        "catalogs": listed(&new.catalogs), "errors": listed(&new.errors), "generation": new.generation,
-        "conditions": new.conditions,
-    });
     let entries = Api::<ResourceCatalogEntry>::namespaced(client.clone(), &entry.namespace().unwrap_or_default());
-    write(&entries, entry, status, FIELD_MANAGER).await
+    match write(&entries, entry, patch(&new), FIELD_MANAGER).await {
+        // Whoever publishes decides how large an entry is, and would stay in a catalog that there is no room to refuse them.
+        Err(error) if error.is_too_large() => write(&entries, entry, patch(&unexplained(new)), FIELD_MANAGER).await,
+        written => written,
+    }
+}
+
+fn patch(status: &ResourceCatalogEntryStatus) -> Value {
+    json!({
+        "catalogs": listed(&status.catalogs), "errors": listed(&status.errors), "generation": status.generation,
+        "conditions": status.conditions,
+    })
+}
+
+/// The same without why, which is no larger than what was said before.
+fn unexplained(mut status: ResourceCatalogEntryStatus) -> ResourceCatalogEntryStatus {
+    status.errors.clear();
+    let mut accepted = status.conditions.iter_mut();
+    if let Some(accepted) = accepted.find(|condition| condition.condition_type == ResourceCatalogEntry::ACCEPTED) {
+        accepted.message.clear();
+    }
+    status
 }
 
 fn entry_status(

@@ -1,6 +1,7 @@
 //! Claims of catalogs whose controller ends at every point at which it writes, and begins anew.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -8,11 +9,12 @@ use bailiwick_api::{ConditionStatus, ResourceCatalog, ResourceCatalogClaim, Reso
 use bailiwick_controllers::{CatalogClaimController, Clients};
 use bailiwick_registry::{Clock, SystemClock};
 use http::Method;
-use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::brittle::End;
 use crate::site::{A_WHILE, SOON, Site, comes, gone};
@@ -447,4 +449,63 @@ async fn what_is_not_wanted_any_more_is_not_forgotten() {
     .await;
     // Before and after what is written down, three creations, and the status but the last.
     assert!(points >= 9, "{points} points were tried");
+}
+
+/// CAT-55: somebody else who changes a copy as often as it is put right does not keep the two at it for ever: the claim says who it
+/// is, and which field. It does not matter which of them is faster.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_keeps_changing_a_copy_is_told_of() {
+    let shop = Shop::open(Content::List).await;
+    let _controller = Site::start(shop.site.client.clone(), controller);
+    shop.claim("own", "Delete").await;
+    shop.realized("own", "1").await;
+    let changes = Arc::new(AtomicUsize::new(0));
+    let (copies, counted) = (shop.config_maps("a"), changes.clone());
+    let _other = AbortOnDropHandle::new(tokio::spawn(async move {
+        let params = PatchParams { field_manager: Some("other".to_owned()), ..PatchParams::default() };
+        loop {
+            let copy = copies.get("own-y").await.unwrap();
+            if copy.data.is_some_and(|data| data["v"] == "1") {
+                let theirs = Patch::Merge(json!({"data": {"v": "2"}}));
+                copies.patch("own-y", &params, &theirs).await.unwrap();
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+    }));
+    let told = comes(&shop.claims("a"), "own", |claim| {
+        let status = claim.status.clone().unwrap_or_default();
+        status.conditions.iter().any(|one| one.condition_type == "Synced" && one.reason == "UpdateLoop")
+    })
+    .await;
+    let status = told.status.unwrap();
+    let synced = status.conditions.iter().find(|one| one.condition_type == "Synced").unwrap();
+    assert_eq!(synced.status, ConditionStatus::False);
+    assert!(synced.message.starts_with("ConfigMap \"own-y\": \"other\" also sets .data.v; "), "{}", synced.message);
+    assert!(status.conditions.iter().any(|one| one.condition_type == "Ready" && one.status == ConditionStatus::True));
+    sleep(A_WHILE).await;
+    // What is changed again while a repair is not over is put right once more than is counted.
+    let changes = changes.load(Ordering::Relaxed);
+    assert!((5..=12).contains(&changes), "{changes}");
+}
+
+/// CAT-55: what is taken out of an entry's list goes from its copies, also what stood there as a text of a Secret.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawn_text_of_a_secret_goes() {
+    let shop = Shop::open(Content::List).await;
+    let list = async |texts: Value| {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": texts});
+        let spec = Patch::Merge(json!({"spec": {"resourceList": {"resources": [secret]}}}));
+        shop.entries().patch("set", &PatchParams::default(), &spec).await.unwrap();
+        shop.accept().await;
+    };
+    list(json!({"old": "o", "kept": "k"})).await;
+    let _controller = Site::start(shop.site.client.clone(), controller);
+    shop.claim("own", "Delete").await;
+    let has = |keys: &'static [&'static str]| {
+        move |secret: &Secret| secret.data.as_ref().is_some_and(|data| data.keys().eq(keys.iter()))
+    };
+    comes(&shop.site.secrets(), "own-key", has(&["kept", "old"])).await;
+    list(json!({"kept": "k"})).await;
+    comes(&shop.site.secrets(), "own-key", has(&["kept"])).await;
 }
