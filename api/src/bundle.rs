@@ -34,7 +34,7 @@ pub use plan::{
 pub use reference::{Part, Reference, ReferenceError};
 pub use secrets::{is_secret, is_secret_kind, may_hold_secrets};
 pub use status_room::{MAX_MESSAGE, max_message, status_room};
-pub use template::{Form, MAX_VALUE_BYTES, RenderError, Template, TemplateError, Use};
+pub use template::{Form, MAX_VALUE_BYTES, MAX_VALUES_BYTES, RenderError, Template, TemplateError, Use};
 
 /// Bundle is a set of objects that depend on each other. They are created and updated in the order of their dependencies,
 /// each once those that it depends on are ready, and deleted in the reverse order. Fields of a dependency can be used in what

@@ -44,6 +44,8 @@ pub struct Plan {
 pub struct PlannedResource {
     /// What the Bundle calls it.
     pub name: String,
+    /// Where its object stands in the Bundle: `spec.resources[1].spec`.
+    pub place: String,
     /// The object's apiVersion.
     pub api_version: String,
     /// The object's kind.
@@ -266,6 +268,7 @@ impl Check<'_> {
         }
         (self.problems.len() == before).then(|| PlannedResource {
             name: resource.name.clone(),
+            place: base,
             api_version,
             kind,
             template,
@@ -388,6 +391,7 @@ impl Check<'_> {
                 }
                 // It may be a ConfigMap. Whoever knows that says so.
                 Part::Output => is_secret(path),
+                // It is seldom a Secret. Whether it is, is seen when the Bundle is carried out.
                 Part::Binding => false,
             }
         };

@@ -10,6 +10,8 @@ use super::reference::{Parsed, Piece, Reference, ReferenceError};
 
 /// The most bytes of a value that takes the place of a reference.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
+/// The most bytes of all values that take the places of references in one object: no host stores a larger object.
+pub const MAX_VALUES_BYTES: usize = 1536 * 1024;
 /// The deepest object that is looked through: no server accepts a deeper one.
 const MAX_DEPTH: usize = 128;
 /// How many references, and how much that is wrong, are looked for in an object. Whoever has more has too many of them anyway.
@@ -89,6 +91,14 @@ pub enum RenderError {
         /// What was found.
         reference: Reference,
     },
+    /// The values are too large together.
+    #[error(
+        "with what is wanted in {at}, the values that references bring into the object have more than {MAX_VALUES_BYTES} bytes"
+    )]
+    TooMuch {
+        /// Where that is so.
+        at: ObjectPath,
+    },
 }
 
 /// An object that is being read. Where one is, is written down only for what is found there.
@@ -97,6 +107,14 @@ struct Reading {
     at: ObjectPath,
     uses: Vec<Use>,
     errors: Vec<(ObjectPath, TemplateError)>,
+}
+
+/// A template that is becoming an object.
+struct Rendering<'f, 'v> {
+    at: ObjectPath,
+    find: &'f dyn Fn(&Reference) -> Option<Cow<'v, Value>>,
+    /// How many bytes values may still have.
+    room: usize,
 }
 
 // === impl TemplateError ===
@@ -135,7 +153,7 @@ impl Template {
 
     /// The object with values in place of all references.
     pub fn render<'v>(&self, find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>) -> Result<Value, RenderError> {
-        render(&self.object, &mut ObjectPath::root(), find)
+        Rendering { at: ObjectPath::root(), find, room: MAX_VALUES_BYTES }.render(&self.object)
     }
 }
 
@@ -198,67 +216,72 @@ impl Reading {
     }
 }
 
-fn render<'v>(
-    value: &Value,
-    at: &mut ObjectPath,
-    find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>,
-) -> Result<Value, RenderError> {
-    let below = |at: &mut ObjectPath, segment: Segment, value: &Value| {
-        at.push(segment);
-        let rendered = render(value, at, find);
-        at.pop();
-        rendered
-    };
-    match value {
-        Value::String(text) => render_text(text, at, find),
-        Value::Array(items) => {
-            let items = items.iter().enumerate();
-            items.map(|(index, item)| below(at, Segment::Index(index), item)).collect()
-        }
-        Value::Object(fields) => {
-            let rendered: Result<Map<String, Value>, RenderError> = fields
-                .iter()
-                .map(|(key, field)| Ok((key.clone(), below(at, Segment::Key(key.clone()), field)?)))
-                .collect();
-            rendered.map(Value::Object)
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
-    }
-}
+// === impl Rendering ===
 
-fn render_text<'v>(
-    text: &str,
-    at: &ObjectPath,
-    find: &dyn Fn(&Reference) -> Option<Cow<'v, Value>>,
-) -> Result<Value, RenderError> {
-    let found = |reference: &Reference| {
-        let missing = || RenderError::Missing { at: at.clone(), reference: reference.clone() };
-        let value = find(reference).ok_or_else(missing)?;
-        match size(&value) > MAX_VALUE_BYTES {
-            true => Err(RenderError::TooLarge { at: at.clone(), reference: reference.clone() }),
-            false => Ok(value),
-        }
-    };
-    // What cannot be read is no template.
-    match Parsed::read(text) {
-        Err(_) => Ok(Value::from(text)),
-        Ok(Parsed::Value(reference)) => found(&reference).map(Cow::into_owned),
-        Ok(Parsed::Text(pieces)) => {
-            let mut whole = String::new();
-            for piece in pieces {
-                match piece {
-                    Piece::Literal(literal) => whole.push_str(&literal),
-                    Piece::Reference(reference) => match &*found(&reference)? {
-                        Value::String(text) => whole.push_str(text),
-                        value @ (Value::Number(_) | Value::Bool(_)) => whole.push_str(&value.to_string()),
-                        Value::Null => return Err(not_text(at, reference, "null")),
-                        Value::Array(_) => return Err(not_text(at, reference, "a list")),
-                        Value::Object(_) => return Err(not_text(at, reference, "an object")),
-                    },
-                }
+impl<'v> Rendering<'_, 'v> {
+    fn render(&mut self, value: &Value) -> Result<Value, RenderError> {
+        match value {
+            Value::String(text) => self.render_text(text),
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                items.map(|(index, item)| self.below(Segment::Index(index), item)).collect()
             }
-            Ok(Value::String(whole))
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                let rendered: Result<Map<String, Value>, RenderError> = fields
+                    .map(|(key, field)| Ok((key.clone(), self.below(Segment::Key(key.clone()), field)?)))
+                    .collect();
+                rendered.map(Value::Object)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
         }
+    }
+
+    fn below(&mut self, segment: Segment, value: &Value) -> Result<Value, RenderError> {
+        self.at.push(segment);
+        let rendered = self.render(value);
+        self.at.pop();
+        rendered
+    }
+
+    fn render_text(&mut self, text: &str) -> Result<Value, RenderError> {
+        // What cannot be read is no template.
+        match Parsed::read(text) {
+            Err(_) => Ok(Value::from(text)),
+            Ok(Parsed::Value(reference)) => self.found(&reference).map(Cow::into_owned),
+            Ok(Parsed::Text(pieces)) => {
+                let mut whole = String::new();
+                for piece in pieces {
+                    match piece {
+                        Piece::Literal(literal) => whole.push_str(&literal),
+                        Piece::Reference(reference) => match &*self.found(&reference)? {
+                            Value::String(text) => whole.push_str(text),
+                            value @ (Value::Number(_) | Value::Bool(_)) => whole.push_str(&value.to_string()),
+                            Value::Null => return Err(not_text(&self.at, reference, "null")),
+                            Value::Array(_) => return Err(not_text(&self.at, reference, "a list")),
+                            Value::Object(_) => return Err(not_text(&self.at, reference, "an object")),
+                        },
+                    }
+                }
+                Ok(Value::String(whole))
+            }
+        }
+    }
+
+    /// What takes the place of a reference, if there is room for it.
+    fn found(&mut self, reference: &Reference) -> Result<Cow<'v, Value>, RenderError> {
+        let Some(value) = (self.find)(reference) else {
+            return Err(RenderError::Missing { at: self.at.clone(), reference: reference.clone() });
+        };
+        let size = size(&value);
+        if size > MAX_VALUE_BYTES {
+            return Err(RenderError::TooLarge { at: self.at.clone(), reference: reference.clone() });
+        }
+        match self.room.checked_sub(size) {
+            Some(room) => self.room = room,
+            None => return Err(RenderError::TooMuch { at: self.at.clone() }),
+        }
+        Ok(value)
     }
 }
 

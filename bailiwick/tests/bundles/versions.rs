@@ -1,10 +1,15 @@
-//! Kinds whose versions come and go while there are objects of them.
+//! Kinds whose versions come and go while there are objects of them, and those that have two names.
 
 use serde_json::{Value, json};
 
-use crate::shop::{BUNDLES, DEFINITIONS, MAPS, Shop, condition, map, part};
+use crate::shop::{BUNDLES, DEFINITIONS, MAPS, Shop, bundle, condition, map, part};
 
 in_both_modes!(what_is_served_in_another_version, what_is_served_in_none);
+
+mod aliases {
+    use super::a_bundle_by_its_other_name;
+    in_both_modes!(with crate::shop::Shop::open_with_aliases: a_bundle_by_its_other_name);
+}
 
 const GROUP: &str = "versions.example.dev";
 
@@ -169,4 +174,31 @@ async fn what_is_served_in_none(shop: &Shop) {
     shop.root.delete(&definition).await.expect(200);
     shop.gone(&definition).await;
     shop.gone(&path).await;
+}
+
+/// P-1, D-SMITH-5: a Bundle in a Bundle that is written by its other name from now on is the one that it was, and so is all it has.
+async fn a_bundle_by_its_other_name(shop: &Shop) {
+    let inner = |api_version: &str| {
+        let mut inner = bundle("inner", json!([part(&[], map("dear", json!({})))]));
+        inner["apiVersion"] = json!(api_version);
+        json!([part(&[], inner)])
+    };
+    shop.write("outer", inner("smith.atlassian.com/v1")).await;
+    shop.ready("outer").await;
+    let uids = async || {
+        let paths = [format!("{BUNDLES}/inner"), format!("{MAPS}/dear")];
+        let objects = [shop.root.get(&paths[0]).await.expect(200), shop.root.get(&paths[1]).await.expect(200)];
+        objects.map(|object| {
+            assert_eq!(object["metadata"]["deletionTimestamp"], json!(null), "{object:#}");
+            object["metadata"]["uid"].clone()
+        })
+    };
+    let before = uids().await;
+    shop.change("outer", inner("bundle.bailiwick.dev/v1alpha1")).await;
+    let outer = shop.ready("outer").await;
+    assert_eq!(condition(&outer, "PruningComplete")["reason"], "Complete", "{outer:#}");
+    let inventory = outer["status"]["inventory"].as_array().unwrap();
+    assert_eq!(inventory.len(), 1, "{inventory:#?}");
+    assert_eq!(inventory[0]["object"]["apiVersion"], "bundle.bailiwick.dev/v1alpha1");
+    assert_eq!(uids().await, before);
 }

@@ -124,6 +124,9 @@ async fn what_cannot_fit_is_refused(shop: &Shop) {
     let refused = async |resources: Value, field: &str, why: &str| is_refused(shop, resources, field, why).await;
     let a = || part(&[], map("a", json!({ "x": "1" })));
     refused(json!([part(&[], map("a", json!({ "x": 1 })))]), "spec.resources[0].spec.data.x", "string").await;
+    // It may stand where Smith had it in the end.
+    let inner = json!([{ "name": "a", "spec": { "object": map("a", json!({ "x": 1 })) } }]);
+    refused(inner, "spec.resources[0].spec.object.data.x", "string").await;
     refused(
         json!([a(), part(&["a"], map("b", json!({ "x": "$(a.data)" })))]),
         "spec.resources[1].spec.data.x",

@@ -110,16 +110,24 @@ impl Left {
 // === impl Site ===
 
 impl Site<'_> {
-    /// Those of these that were never made. What is about to be made is written down before, and may not come to it.
-    pub(super) async fn never_made(&self, items: &[InventoryItem]) -> Vec<InventoryItem> {
+    /// Those of these that were never made. What is about to be made is written down before, and may not come to it, or turn out
+    /// to be another name of what is known.
+    pub(super) async fn never_made(&self, items: &[InventoryItem], known: &[InventoryItem]) -> Vec<InventoryItem> {
         let unsure = items.iter().filter(|item| item.object.uid.is_empty());
-        let looked = join_all(unsure.map(async |item| self.is_missing(item).await.then(|| item.clone()))).await;
+        let looked = join_all(unsure.map(async |item| self.is_missing(item, known).await.then(|| item.clone()))).await;
         looked.into_iter().flatten().collect()
     }
 
-    /// Whether an object is known not to be there.
-    async fn is_missing(&self, InventoryItem { object, .. }: &InventoryItem) -> bool {
-        matches!(self.find_made(object, |_| ()).await, Ok(None))
+    /// Whether an object is known not to be there, or to be one of these.
+    async fn is_missing(&self, InventoryItem { object, .. }: &InventoryItem, known: &[InventoryItem]) -> bool {
+        match self.find_made(object, |_| ()).await {
+            Ok(Some((_, found))) => {
+                let uid = found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+                !uid.is_empty() && known.iter().any(|item| item.object.uid == uid)
+            }
+            Ok(None) => true,
+            Err(_) => false,
+        }
     }
 
     /// Something of the inventory as it is now, in whichever version it can be reached; none if it is known not to be there. What

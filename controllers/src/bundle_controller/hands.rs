@@ -238,7 +238,9 @@ fn trouble(error: kube::Error, account: &ServiceAccountRef) -> Trouble {
             Trouble::NotServed(format!("the host does not serve it: {message}"))
         }
         404 => Trouble::NotFound(message),
-        400 | 415 | 422 => Trouble::Invalid { message, fields: causes().map(|cause| cause.field.clone()).collect() },
+        400 | 405 | 413 | 415 | 422 => {
+            Trouble::Invalid { message, fields: causes().map(|cause| cause.field.clone()).collect() }
+        }
         409 if causes().any(is_field_conflict) => {
             Trouble::Conflict(causes().filter(|cause| is_field_conflict(cause)).map(conflict).collect())
         }

@@ -110,7 +110,7 @@ impl Shared {
         told::resources(&mut status, plan, &pass.outcomes, generation, (self.now)());
         let retry = pass.outcomes.iter().flatten().map(|outcome| outcome.retry).max().unwrap_or(Retry::OnChange);
         let (is_ready, mut old) = (pass.is_ready(), pass.unwanted());
-        let never_made = site.never_made(&old).await;
+        let never_made = site.never_made(&old, &status.inventory).await;
         for items in [&mut old, &mut status.inventory] {
             items.retain(|item| !never_made.contains(item));
         }
@@ -229,7 +229,7 @@ impl Shared {
             }
         };
         let site = self.site(place, &bundle, account);
-        let never_made = site.never_made(&inventory).await;
+        let never_made = site.never_made(&inventory, &inventory).await;
         inventory.retain(|item| !never_made.contains(item));
         let protected = |item: &&InventoryItem| item.lifecycle == Lifecycle::Protect;
         let mut left = site.remove(inventory.iter().filter(protected).cloned().collect(), Occasion::BundleGoes).await;

@@ -132,7 +132,9 @@ impl Outcome {
                 Self::blocked("FieldMissing", format!("waits for {reference}, which is wanted in {at} and not there"))
             }
             RenderError::NotText { .. } => Self::error("InvalidReferenceType", error.to_string()),
-            RenderError::TooLarge { .. } => Self::error("ValueTooLarge", error.to_string()),
+            RenderError::TooLarge { .. } | RenderError::TooMuch { .. } => {
+                Self::error("ValueTooLarge", error.to_string())
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use super::WorkError;
 use super::observed::Memory;
 use super::outcome::{Outcome, VANISHED, Wait};
 use super::resource::{Site, Work};
-use super::values::{check_secrets, rendered};
+use super::values::{Filled, check_secrets, rendered};
 
 /// How many resources of a Bundle are made at the same time.
 const AT_ONCE: usize = 32;
@@ -27,6 +27,8 @@ pub(super) struct Pass<'p> {
     pub(super) bundle: Arc<Bundle>,
     /// What became of the resources, by their places in the plan.
     pub(super) outcomes: Vec<Option<Outcome>>,
+    /// Where values of Secrets stand in what has been prepared.
+    filled: Filled<'p>,
 }
 
 // === impl Pass ===
@@ -34,7 +36,7 @@ pub(super) struct Pass<'p> {
 impl<'p> Pass<'p> {
     pub(super) fn new(site: &'p Site<'p>, plan: &'p Plan, memory: &'p mut Memory, bundle: Arc<Bundle>) -> Self {
         let outcomes = plan.resources().iter().map(|_| None).collect();
-        Self { site, plan, memory, bundle, outcomes }
+        Self { site, plan, memory, bundle, outcomes, filled: Filled::new() }
     }
 
     /// Makes all that can be made.
@@ -112,12 +114,15 @@ impl<'p> Pass<'p> {
             return Err(Box::new(Outcome::waiting(waits).with(object, None)));
         }
         let observed = &self.memory.observed;
-        check_secrets(resource, observed).map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
+        let secrets = check_secrets(resource, observed, &self.filled)
+            .map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
+        self.filled.insert(&resource.name, secrets);
         let wanted = rendered(resource, observed, &self.site.apply_set)
             .map_err(|outcome| Box::new(outcome.with(object.clone(), None)))?;
         let name = wanted.pointer("/metadata/name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         if name.is_empty() {
-            return Err(Box::new(Outcome::error("NoName", "metadata.name is empty").with(object, None)));
+            let message = "metadata.name must be text, and not empty; \"$(…)\" makes text of a number";
+            return Err(Box::new(Outcome::error("NoName", message).with(object, None)));
         }
         // It came from a dependency, and is not told: it may be a value of a Secret.
         if !is_object_name(&name) {
@@ -180,15 +185,18 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// The inventory as it is after this: what there was, and what is known of the objects now.
+    /// The inventory as it is after this: what there was, and what is known of the objects now. Each has one place there.
     pub(super) fn inventory(&self) -> Vec<InventoryItem> {
         let mut inventory = self.bundle.status.as_ref().map(|status| status.inventory.clone()).unwrap_or_default();
+        let mut known = Vec::new();
         for (place, outcome) in self.outcomes.iter().enumerate() {
             let Some(object) = outcome.as_ref().and_then(|outcome| outcome.object.clone()) else { continue };
             let Some(item) = inventory.iter_mut().find(|item| item.object.is_at(&object)) else { continue };
             let uid = if object.uid.is_empty() { item.object.uid.clone() } else { object.uid.clone() };
             *item = InventoryItem { object: BundleObject { uid, ..object.clone() }, ..self.item(place, object) };
+            known.push(item.object.clone());
         }
+        drop_other_names(&mut inventory, &known);
         inventory
     }
 
@@ -210,3 +218,15 @@ impl<'p> Pass<'p> {
         inventory
     }
 }
+
+/// Drops what is another name of these. A kind can be served in several groups, and whoever takes the one for the other in a
+/// Bundle means the same object: it does not go by the name that it had.
+fn drop_other_names(inventory: &mut Vec<InventoryItem>, known: &[BundleObject]) {
+    let is_other_name = |item: &InventoryItem, object: &BundleObject| {
+        !object.uid.is_empty() && object.uid == item.object.uid && !object.is_at(&item.object)
+    };
+    inventory.retain(|item| !known.iter().any(|object| is_other_name(item, object)));
+}
+
+#[cfg(test)]
+mod tests;

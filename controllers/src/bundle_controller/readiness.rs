@@ -23,6 +23,13 @@ pub(super) fn readiness(object: &Value, rules: &TypeRules) -> Readiness {
     if object.pointer("/metadata/deletionTimestamp").is_some_and(|deleted| !deleted.is_null()) {
         return Readiness::NotYet("it is being deleted".to_owned());
     }
+    // What an object says of itself in any way is about what it was when that was said.
+    let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
+    if let (Some(observed), Some(generation)) = (number("/status/observedGeneration"), number("/metadata/generation"))
+        && observed < generation
+    {
+        return Readiness::NotYet(format!("its controller has seen generation {observed} of {generation}"));
+    }
     if rules.is_empty() {
         return conventions::readiness(object);
     }

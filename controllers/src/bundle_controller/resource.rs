@@ -14,7 +14,7 @@ use super::hands::{Force, Hands, Trouble};
 use super::observed::{Observed, Seen, controller, is_going};
 use super::outcome::{Deed, NOT_SERVED, Outcome, Retry, VANISHED};
 use super::readiness::{Readiness, readiness};
-use super::type_rules::{Binding, TypeRules};
+use super::type_rules::{Binding, Wanted};
 use super::update_loop::Written;
 use super::watches::{Interest, Interests, News, WatchKey};
 use crate::host_kinds::HostKind;
@@ -153,6 +153,14 @@ impl Site<'_> {
         let mut found = self.hands.find(kind, &work.name).await?;
         if found.is_none() {
             if let Some(known) = work.known.take() {
+                let now = Instant::now();
+                if was_applied && let Some(told) = work.written.corrections.are_too_many(now) {
+                    let outcome = Outcome::error("UpdateLoop", told).with(Some(known), None);
+                    return Ok(Err(outcome.retried(Retry::Later)));
+                }
+                if was_applied {
+                    work.written.corrections.note(now, ["somebody deletes it".to_owned()]);
+                }
                 let message = format!("{} \"{}\" is gone, and is made anew", work.resource.kind, work.name);
                 return Ok(Err(Outcome::new(Phase::InProgress, VANISHED, message).with(Some(known), None)));
             }
@@ -219,9 +227,11 @@ impl Site<'_> {
     fn owned(&self, wanted: &Value) -> Value {
         let mut object = wanted.clone();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            // That it keeps its owner from going is not said: the Bundle waits for it anyway, and some hosts let only those say so
+            // who may change finalizers of Bundles, which no account needs otherwise.
             let owner = json!([{
                 "apiVersion": Bundle::API_VERSION, "kind": Bundle::KIND, "name": self.bundle.name_any(), "uid": self.uid(),
-                "controller": true, "blockOwnerDeletion": true,
+                "controller": true,
             }]);
             metadata.insert("ownerReferences".to_owned(), owner);
             metadata.insert("namespace".to_owned(), json!(self.hands.account().namespace()));
@@ -236,7 +246,10 @@ impl Site<'_> {
             Ok(rules) => rules,
             Err(error) => return Ok(Outcome::error("InvalidTypeAnnotations", error.to_string()).with(object, None)),
         };
-        let TypeRules { exists, .. } = &rules;
+        let exists = rules
+            .exists
+            .as_ref()
+            .filter(|binding| binding.wanted == Wanted::Always || work.output != OutputUse::Unused);
         let judged = readiness(&seen.object, &rules);
         let mut observed = Observed { object: seen, binding: None, output: None };
         let (judged, retry) = match (judged, exists) {

@@ -24,6 +24,16 @@ pub(super) struct Binding {
     pub(super) kind: String,
     /// The field of it that names the Secret or ConfigMap that was put out.
     pub(super) output_name: Option<ObjectPath>,
+    pub(super) wanted: Wanted,
+}
+
+/// When an object that stands for another must exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The other is not ready before.
+    Always,
+    /// Something else says whether the other is ready, and nobody who takes something from it or from what it names goes before.
+    WhenUsed,
 }
 
 /// What is wrong with what is said of a kind.
@@ -63,7 +73,8 @@ impl TypeRules {
         {
             return Err(TypeError::Kind(key.clone(), key.replace("ReadyWhenExistsKind", "ReadyWhenExistsVersion")));
         }
-        let exists = exists.map(|(_, kind, api_version)| Binding { api_version, kind, output_name });
+        let exists =
+            exists.map(|(_, kind, api_version)| Binding { api_version, kind, output_name, wanted: Wanted::Always });
         Ok(Self { field, condition: None, exists })
     }
 

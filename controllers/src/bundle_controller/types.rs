@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use bailiwick_api::{KindSelector, ReadinessRule, ReadinessRuleSpec};
 
-use super::type_rules::{TypeError, TypeRules};
+use super::type_rules::{Binding, TypeError, TypeRules, Wanted};
 use crate::host_kinds::HostKind;
 
 /// What is said of kinds.
@@ -19,13 +19,16 @@ pub(super) struct Types {
 // === impl Types ===
 
 impl Types {
-    /// What is said of a kind. A rule counts more than annotations.
+    /// What is said of a kind. Of when its objects are ready a rule says more than annotations; of what they put out it says nothing.
     pub(super) fn rules_of(&self, kind: &HostKind) -> Result<TypeRules, TypeError> {
         let wanted = KindSelector { group: kind.resource.group.clone(), kind: kind.resource.kind.clone() };
+        let annotated = self.definitions.get(&kind.definition());
         if let Some(rule) = self.rules.values().find(|rule| rule.selector == wanted) {
-            return Ok(TypeRules::of_rule(rule));
+            let exists = annotated.and_then(|annotated| annotated.as_ref().ok()?.exists.clone());
+            let exists = exists.map(|binding| Binding { wanted: Wanted::WhenUsed, ..binding });
+            return Ok(TypeRules { exists, ..TypeRules::of_rule(rule) });
         }
-        self.definitions.get(&kind.definition()).cloned().unwrap_or_else(|| Ok(TypeRules::default()))
+        annotated.cloned().unwrap_or_else(|| Ok(TypeRules::default()))
     }
 
     /// A definition is there, or gone.
@@ -46,3 +49,6 @@ impl Types {
         old.map(|old| old.selector).into_iter().chain(new).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! What was written lately. It tells that somebody else keeps changing what a Bundle says, so that the two do not write for ever.
+//! What was written lately. It tells that somebody else keeps changing or deleting what a Bundle says, so that the two do not
+//! write for ever.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// How often what others have changed is put right within [`WINDOW`]. After that it is left to people.
+/// How often what others have changed or deleted is put right within [`WINDOW`]. After that it is left to people.
 const MAX_CORRECTIONS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(600);
 
@@ -42,7 +43,7 @@ impl Corrections {
         let who = if who.is_empty() { "another client keeps changing the object".to_owned() } else { who };
         Some(format!(
             "{who}; it was put right {MAX_CORRECTIONS} times within {} minutes, and is now left as it is. \
-             Take the fields out of the Bundle, or stop the other writer; the next change of the Bundle tries again",
+             Take the fields or the object out of the Bundle, or stop the other client; the next change of the Bundle tries again",
             WINDOW.as_secs() / 60
         ))
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bailiwick_api::{Bundle, ConditionStatus};
+use bailiwick_api::{Bundle, BundleResourceStatus, ConditionStatus};
 use bailiwick_apiserver::InProcess;
 use bailiwick_controllers::{BundleController, Clients};
 use bailiwick_registry::{Clock, SystemClock};
 use http::{Method, Request};
-use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -298,6 +298,89 @@ async fn what_is_made_anew_is_not_left_behind() {
         }
     }
     assert!(points >= 6, "{points} points were tried");
+}
+
+/// P-1: an object that is wanted by the name of another group in which it is served is the same object, and does not go by the name
+/// that it had.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_of_two_groups_is_one() {
+    let (site, account) = Site::open_with_account().await;
+    let _controller = site.bundle_controller();
+    let events: Api<Event> = Api::namespaced(site.client.clone(), "a");
+    let said = |api_version: &str, about: &str, text: &str| {
+        let mut event = json!({
+            "apiVersion": api_version, "kind": "Event", "metadata": {"name": "said"}, "reason": "Said", "type": "Normal",
+        });
+        event[about] = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "a", "name": "x"});
+        event[text] = json!("a word");
+        json!([{"name": "said", "spec": event}])
+    };
+    site.accepted("two", &account, said("v1", "involvedObject", "message")).await;
+    site.is_pruned("two").await;
+    let uid = events.get("said").await.unwrap().uid();
+    let change = Patch::Merge(json!({"spec": {"resources": said("events.k8s.io/v1", "regarding", "note")}}));
+    site.bundles().patch("two", &PatchParams::default(), &change).await.unwrap();
+    let bundle = site.is_pruned("two").await;
+    let inventory = bundle.status.unwrap().inventory;
+    let known: Vec<_> = inventory.iter().map(|item| (&*item.object.api_version, Some(&item.object.uid))).collect();
+    assert_eq!(known, [("events.k8s.io/v1", uid.as_ref())]);
+    assert_eq!(events.get("said").await.unwrap().uid(), uid);
+}
+
+/// P-8: what somebody deletes is made anew, but not for ever; then it is said, and the next change of the Bundle is a new beginning.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_keeps_deleting_is_left() {
+    let (site, account) = Site::open_with_account().await;
+    let _controller = site.bundle_controller();
+    let resources = |text: &str| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"x": text}});
+        json!([{"name": "m", "spec": object}])
+    };
+    site.accepted("brief", &account, resources("1")).await;
+    site.is_ready("brief").await;
+    let (maps, bundles) = (site.maps(), site.bundles());
+    let mut made = 0;
+    let told = loop {
+        let uid = comes(&maps, "m", |_| true).await.uid();
+        maps.delete("m", &DeleteParams::default()).await.unwrap();
+        let is_over = |bundle: &Bundle| bundle.status.iter().flat_map(|status| &status.resources).any(is_left);
+        tokio::select! {
+            _ = comes(&maps, "m", |map| map.uid() != uid) => made += 1,
+            bundle = comes(&bundles, "brief", is_over) => break bundle.status.unwrap().resources.remove(0).message,
+        }
+        assert!(made < 20, "they go on for ever");
+    };
+    assert_eq!(made, 5);
+    assert!(told.contains("somebody deletes it"), "{told}");
+    assert_eq!(maps.get_opt("m").await.unwrap(), None);
+    let change = Patch::Merge(json!({"spec": {"resources": resources("2")}}));
+    bundles.patch("brief", &PatchParams::default(), &change).await.unwrap();
+    comes(&maps, "m", |map| map.data.as_ref().is_some_and(|data| data["x"] == "2")).await;
+}
+
+fn is_left(resource: &BundleResourceStatus) -> bool {
+    resource.reason == "UpdateLoop"
+}
+
+/// What is taken out of the texts of a Secret goes from its data, the second time as well as the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_secrets_go() {
+    let (site, account) = Site::open_with_account().await;
+    let _controller = site.bundle_controller();
+    let resources = |texts: Value| {
+        let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": texts});
+        json!([{"name": "s", "spec": object}])
+    };
+    site.accepted("keys", &account, resources(json!({"a": "1", "b": "2", "c": "3"}))).await;
+    site.is_ready("keys").await;
+    for texts in [json!({"a": "1", "b": "2"}), json!({"a": "1"})] {
+        let change = Patch::Merge(json!({"spec": {"resources": resources(texts.clone())}}));
+        site.bundles().patch("keys", &PatchParams::default(), &change).await.unwrap();
+        comes(&site.secrets(), "s", |secret| {
+            secret.data.iter().flatten().map(|(key, _)| key).eq(texts.as_object().unwrap().keys())
+        })
+        .await;
+    }
 }
 
 impl Site {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bailiwick_api::{Condition, ConditionStatus, OutputInUse, Phase};
+use bailiwick_api::{Condition, ConditionStatus, OutputInUse, Phase, ReadinessRule};
 use bailiwick_controllers::Clients;
 use http::Request;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -166,6 +166,33 @@ async fn whoever_puts_out_converges_from_a_crash_at_every_write() {
     let _bundles = site.bundle_controller();
     let points = site.end_at_every_write(&account, claims).await;
     assert!(points >= 40, "{points} points were tried");
+}
+
+/// M-SMITH-2, SMITH-25: a rule that says when objects of a kind are ready takes nothing away of what they put out: who uses that
+/// waits for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_leaves_outputs_to_be_used() {
+    let (mut site, account) = Site::open_with_claims().await;
+    let _bundles = site.bundle_controller();
+    let selector = json!({"group": "smith.atlassian.com", "kind": "ResourceClaim"});
+    let rule = json!({
+        "metadata": {"name": "claims"}, "spec": {"selector": selector, "path": "metadata.name", "value": "ruled"},
+    });
+    site.make(&Api::<ReadinessRule>::all(site.client.clone()), rule).await;
+    let mut alone = resources("ruled", "ContentsHash", "one");
+    alone.as_array_mut().unwrap().truncate(1);
+    site.accepted("ruled", &account, alone).await;
+    // The rule alone decides as long as nobody uses anything: nobody looks after claims yet.
+    site.is_ready("ruled").await;
+    let all = Patch::Merge(json!({"spec": {"resources": resources("ruled", "ContentsHash", "one")}}));
+    site.bundles().patch("ruled", &PatchParams::default(), &all).await.unwrap();
+    comes(&site.bundles(), "ruled", |bundle| {
+        let mut resources = bundle.status.iter().flat_map(|status| &status.resources);
+        resources.any(|found| found.phase == Phase::InProgress && found.message.contains("no ResourceBinding exists"))
+    })
+    .await;
+    site.run(claims(everyone(site.client.clone())));
+    site.is_settled("ruled", "one").await;
 }
 
 /// SMITH-29, B-05: what has the name of an output and is not the claim's is neither changed nor used.

@@ -16,13 +16,13 @@ type Schemas = Vec<Option<Arc<HostSchema>>>;
 /// Notes kinds of the cluster as a whole: their objects are in no namespace, and so nobody's of one.
 pub(super) fn check_scope(plan: &Plan, kinds: &[Option<HostKind>]) -> FieldErrors {
     let mut errors = FieldErrors::default();
-    for (index, (resource, kind)) in plan.resources().iter().zip(kinds).enumerate() {
+    for (resource, kind) in plan.resources().iter().zip(kinds) {
         if kind.as_ref().is_some_and(|kind| !kind.namespaced) {
             let why = format!(
                 "{} is a kind of the cluster as a whole; Bundles contain objects of their own namespace",
                 resource.kind
             );
-            errors.push(FieldError::forbidden(place(index).child("kind"), why));
+            errors.push(FieldError::forbidden(place(resource).child("kind"), why));
         }
     }
     errors
@@ -43,10 +43,10 @@ impl BundleRules {
         let mut errors = FieldErrors::default();
         for (index, resource) in plan.resources().iter().enumerate() {
             let Some(Some(schema)) = schemas.get(index) else { continue };
-            check_object(index, resource, schema, &mut errors);
+            check_object(resource, schema, &mut errors);
             for used in resource.template.uses() {
                 let types = source_types(plan, &schemas, used);
-                check_use(index, used, schema, types.as_deref(), &mut errors);
+                check_use(resource, used, schema, types.as_deref(), &mut errors);
             }
         }
         Ok(errors)
@@ -54,7 +54,7 @@ impl BundleRules {
 }
 
 /// Notes what is surely wrong with an object, whatever takes the place of its references.
-fn check_object(index: usize, resource: &PlannedResource, schema: &HostSchema, errors: &mut FieldErrors) {
+fn check_object(resource: &PlannedResource, schema: &HostSchema, errors: &mut FieldErrors) {
     let mut object = resource.template.object().clone();
     for used in resource.template.uses().iter().filter(|used| used.form == Form::Value) {
         set_null(&mut object, used.at.segments());
@@ -71,17 +71,23 @@ fn check_object(index: usize, resource: &PlannedResource, schema: &HostSchema, e
             if uses.iter().any(|(at, _)| error.field == *at) {
                 error.detail = format!("{}; use \"$((…))\" for a value that is no text", error.detail);
             }
-            error.field = FieldPath::new(&join(&place(index), &error.field));
+            error.field = FieldPath::new(&join(&place(resource), &error.field));
             errors.push(error);
         }
     }
 }
 
 /// Notes a reference to something of a type that cannot stand where it is wanted.
-fn check_use(index: usize, used: &Use, schema: &HostSchema, types: Option<&[String]>, errors: &mut FieldErrors) {
+fn check_use(
+    resource: &PlannedResource,
+    used: &Use,
+    schema: &HostSchema,
+    types: Option<&[String]>,
+    errors: &mut FieldErrors,
+) {
     let Some(types) = types else { return };
     let note = |errors: &mut FieldErrors, why: String| {
-        errors.push(FieldError::invalid(path(place(index), &used.at), used.reference.to_string(), why));
+        errors.push(FieldError::invalid(path(place(resource), &used.at), used.reference.to_string(), why));
     };
     match used.form {
         Form::Text if types.iter().all(|name| matches!(name.as_str(), "object" | "array")) => {
@@ -135,8 +141,8 @@ fn set_null(value: &mut Value, path: &[Segment]) {
 }
 
 /// Where the object of a resource stands.
-fn place(index: usize) -> FieldPath {
-    FieldPath::new("spec").child("resources").index(index).child("spec")
+fn place(resource: &PlannedResource) -> FieldPath {
+    FieldPath::new(&resource.place)
 }
 
 fn path(base: FieldPath, path: &ObjectPath) -> FieldPath {

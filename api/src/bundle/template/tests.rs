@@ -59,6 +59,21 @@ fn large_values_are_refused() {
     }
 }
 
+/// B-06: many values of which each is small enough are too much together, in a list as well as in one text.
+#[test]
+fn many_values_have_a_bound_together() {
+    let values = json!({"a": {"large": "x".repeat(MAX_VALUE_BYTES)}});
+    let fits = MAX_VALUES_BYTES / MAX_VALUE_BYTES;
+    for text in ["$(a.large)", "$((a.large))"] {
+        assert!(rendered(&json!(vec![text; fits]), &values).is_ok());
+        let error = rendered(&json!({"list": vec![text; fits + 1]}), &values).unwrap_err();
+        let RenderError::TooMuch { at } = &error else { panic!("{error}") };
+        assert_eq!(at.to_string(), format!("list[{fits}]"));
+    }
+    let long = json!({"text": "$(a.large)".repeat(fits + 1)});
+    assert!(matches!(rendered(&long, &values), Err(RenderError::TooMuch { .. })));
+}
+
 /// B-07: what looks like a reference in a value is data, and stays what it is.
 #[test]
 fn values_are_not_read_again() {

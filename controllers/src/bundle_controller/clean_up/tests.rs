@@ -16,7 +16,7 @@ fn free(items: Vec<InventoryItem>) -> Vec<String> {
     free
 }
 
-/// P-8: what others need goes after them.
+/// B-SMITH-5, P-4: what others need goes after them.
 #[test]
 fn what_is_needed_waits() {
     assert_eq!(free(vec![item("a", &[]), item("b", &["a"]), item("c", &["b"]), item("d", &[])]), ["c", "d"]);
@@ -24,8 +24,8 @@ fn what_is_needed_waits() {
     assert_eq!(free(vec![item("a1", &[]), item("a2", &["a"])]), ["a1", "a2"], "they are the same resource");
 }
 
-/// P-8: objects of two generations that need each other in a circle go together, after those that need them and before what they
-/// need; nothing is left for ever.
+/// B-SMITH-5, P-4: objects of two generations that need each other in a circle go together, after those that need them and before
+/// what they need; nothing is left for ever.
 #[test]
 fn circles_end() {
     let circle = || vec![item("a1", &["b"]), item("b1", &[]), item("b2", &["a"]), item("c", &["a"]), item("d", &[])];

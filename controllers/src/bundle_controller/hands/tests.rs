@@ -11,7 +11,7 @@ fn refused(code: u16, message: &str) -> Trouble {
 #[test]
 fn who_has_seen_a_secret_is_not_quoted() {
     let denied = "admission webhook \"policy.example.dev\" denied the request: canary-value is too short";
-    for code in [400, 401, 403, 404, 409, 415, 422, 429, 500, 503] {
+    for code in [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503] {
         let told = refused(code, denied);
         assert_eq!(told.to_string(), denied, "{code}");
         let told = told.unquoted("Secret").to_string();
@@ -21,4 +21,15 @@ fn who_has_seen_a_secret_is_not_quoted() {
                    group \"\" in the namespace \"shop\"";
     assert_eq!(refused(403, lacking), Trouble::Forbidden(lacking.to_owned()));
     assert_eq!(refused(403, lacking).unquoted("Secret").to_string(), lacking);
+}
+
+/// What is refused as it is, however often it is tried, is told to be wrong; what may go well another time is not.
+#[test]
+fn what_trying_again_does_not_mend() {
+    for code in [400, 405, 413, 415, 422] {
+        assert!(matches!(refused(code, "no"), Trouble::Invalid { .. }), "{code}");
+    }
+    for code in [408, 409, 429, 500, 503, 504] {
+        assert!(matches!(refused(code, "no"), Trouble::Again(_)), "{code}");
+    }
 }

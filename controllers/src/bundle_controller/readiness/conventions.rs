@@ -19,12 +19,6 @@ const OURS: [(&str, &str); 3] = [
 
 /// Whether an object is ready, for a kind of which nothing is said.
 pub(super) fn readiness(object: &Value) -> Readiness {
-    let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
-    if let (Some(observed), Some(generation)) = (number("/status/observedGeneration"), number("/metadata/generation"))
-        && observed < generation
-    {
-        return NotYet(format!("its controller has seen generation {observed} of {generation}"));
-    }
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let group = text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
     match (group, text("/kind")) {

@@ -2,6 +2,7 @@ use bailiwick_api::ResourceCatalogClaim;
 use k8s_openapi::Resource as _;
 use serde_json::json;
 
+use super::super::type_rules::{Binding, Wanted};
 use super::*;
 
 fn by(object: Value) -> Readiness {
@@ -58,6 +59,35 @@ fn by_a_condition() {
     assert_eq!(readiness(&object("True", 2), &rules), Readiness::Ready);
     for object in [object("False", 2), object("True", 1), json!({})] {
         assert!(matches!(readiness(&object, &rules), Readiness::NotYet(_)));
+    }
+}
+
+/// M-SMITH-2, M-SMITH-3: what a controller said of an older generation does not count, whichever way is asked for.
+#[test]
+fn of_the_newest_generation() {
+    let object = |observed: Value| {
+        json!({
+            "metadata": {"generation": 2},
+            "status": {
+                "observedGeneration": observed, "state": "Ready", "conditions": [{"type": "Synced", "status": "True"}],
+            },
+        })
+    };
+    let field = Some(("status.state".parse().unwrap(), "Ready".to_owned()));
+    let exists =
+        Binding { api_version: "v1".to_owned(), kind: "Secret".to_owned(), output_name: None, wanted: Wanted::Always };
+    for rules in [
+        TypeRules { field, ..TypeRules::default() },
+        TypeRules { condition: Some("Synced".to_owned()), ..TypeRules::default() },
+        TypeRules { exists: Some(exists), ..TypeRules::default() },
+        TypeRules::default(),
+    ] {
+        let Readiness::NotYet(told) = readiness(&object(json!(1)), &rules) else { panic!("{rules:?}") };
+        assert_eq!(told, "its controller has seen generation 1 of 2");
+        // Not every controller says which one it has seen.
+        for current in [json!(2), json!(null)] {
+            assert_eq!(readiness(&object(current), &rules), Readiness::Ready, "{rules:?}");
+        }
     }
 }
 
