@@ -23,6 +23,7 @@ mod index;
 mod objects;
 mod orphan;
 mod provision;
+mod reconsider;
 mod release;
 mod schedule;
 mod secret;

@@ -8,11 +8,12 @@ use bailiwick_api::{ConditionStatus, some_of};
 use serde_json::{Value, json};
 
 use super::claim_status::{Binding, ClaimStatus, Obstacle};
-use super::index::{Key, Sight};
+use super::index::{EntryFacts, Key, Sight};
 use super::objects::{Objects, is_going, is_name, metadata_patch, text, without_finalizer};
 use super::provision::{is_refusal, refused};
 use super::schedule::{Decision, Scheduled};
 use super::{Shared, WorkError, about};
+use crate::place::Place;
 use crate::served_kinds::GroupKind;
 
 /// What is said where objects that matter cannot be listed.
@@ -254,32 +255,32 @@ impl Claim<'_> {
 
     /// What a claim has by a decision of which nothing has been provided yet.
     pub(super) fn bindings_of(&self, decision: &Decision) -> Vec<Binding> {
-        let Decision { entries, choice, .. } = decision;
-        let (name, uid) = (self.key.place.name.clone(), self.uid().to_owned());
-        let namespace = self.key.place.namespace.clone();
-        let binding = |(index, (pick, facts)): (usize, (&Pick, &super::index::EntryFacts))| {
-            let namespace = if facts.resource.namespaced { namespace.clone() } else { String::new() };
-            let resource = |name: String| ObjectRef {
-                api_version: facts.resource.api_version(),
-                kind: facts.resource.kind.clone(),
-                namespace: namespace.clone(),
-                name,
-                uid: String::new(),
-            };
-            let (class_ref, resource_ref) = match pick {
-                Pick::Class(class) => (Some(class.clone()), resource(resource_name(&name, &uid, index))),
-                // Whichever namespace is named, a resource that is in one is in the claim's.
-                Pick::Named(named) => (None, resource(named.name.clone())),
-                Pick::Existing(found) => (None, resource(found.name.clone())),
-            };
-            let phase = Some(Phase::Unbound.as_str().to_owned());
-            Binding { index, class_ref, resource_ref: Some(resource_ref), phase, ready: false }
+        let picks = decision.choice.picks.iter().zip(&decision.entries).enumerate();
+        picks.map(|(index, (pick, facts))| self.binding_of(index, pick, facts)).collect()
+    }
+
+    /// What a claim has by a choice for one of the entries of which nothing has been provided yet.
+    pub(super) fn binding_of(&self, index: usize, pick: &Pick, facts: &EntryFacts) -> Binding {
+        let Place { namespace, name } = &self.key.place;
+        let resource = |name: String| ObjectRef {
+            api_version: facts.resource.api_version(),
+            kind: facts.resource.kind.clone(),
+            namespace: if facts.resource.namespaced { namespace.clone() } else { String::new() },
+            name,
+            uid: String::new(),
         };
-        choice.picks.iter().zip(entries).enumerate().map(binding).collect()
+        let (class_ref, resource_ref) = match pick {
+            Pick::Class(class) => (Some(class.clone()), resource(resource_name(name, self.uid(), index))),
+            // Whichever namespace is named, a resource that is in one is in the claim's.
+            Pick::Named(named) => (None, resource(named.name.clone())),
+            Pick::Existing(found) => (None, resource(found.name.clone())),
+        };
+        let phase = Some(Phase::Unbound.as_str().to_owned());
+        Binding { index, class_ref, resource_ref: Some(resource_ref), phase, ready: false }
     }
 
     /// Says in conditions how the claim stands.
-    fn conclude(&mut self, obstacle: Option<&Obstacle>) {
+    pub(super) fn conclude(&mut self, obstacle: Option<&Obstacle>) {
         let all_ready = self.status.sum_up();
         let at = (self.generation(), (self.shared.now)());
         let is_bound = self.status.binding_phase.as_deref() == Some(Phase::Bound.as_str());

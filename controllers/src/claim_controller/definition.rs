@@ -16,7 +16,7 @@ use super::access::Right;
 use super::claim::NOT_LISTED;
 use super::claim_status::ClaimStatus;
 use super::followers::PATIENCE;
-use super::index::{Definition, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
+use super::index::{Definition, DefinitionState, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
 use crate::absence::look_up;
 use crate::conditions::{self, Verdict};
@@ -43,11 +43,17 @@ impl Shared {
             self.stand(name, None);
             return Ok(());
         };
-        let (mut standing, mut told) = self.judge(&definition).await?;
+        let (mut standing, mut told) = match self.judge(&definition).await {
+            Err(error) => {
+                self.leave_unjudged(name, &definition);
+                return Err(error);
+            }
+            Ok(judged) => judged,
+        };
         let claim = group_kind(&definition.object.spec.claim);
         let failing = self.failing_for(&standing);
         standing.unlistable = failing.keys().filter(|kind| **kind != claim).cloned().collect();
-        self.stand(name, Some(standing));
+        self.stand(name, Some((definition.state(), standing)));
         if told.ready.0 == ConditionStatus::True {
             let overdue = self.overdue_for(&claim);
             if !failing.is_empty() {
@@ -76,11 +82,22 @@ impl Shared {
         Ok(())
     }
 
+    /// Claims do not wait for a definition that cannot be judged: until it can be, they go on without it.
+    fn leave_unjudged(&self, name: &str, definition: &Definition) {
+        let state = definition.state();
+        let last = self.index().unjudged.insert(name.to_owned(), state.clone());
+        if last != Some(state) {
+            self.look_at_claims_of(name);
+        }
+    }
+
     /// Notes what came of looking at a definition. Claims are looked at again if that is something else than before.
-    fn stand(self: &Arc<Self>, name: &str, standing: Option<Standing>) {
+    fn stand(self: &Arc<Self>, name: &str, judged: Option<(DefinitionState, Standing)>) {
+        let (state, standing) = judged.unzip();
         let mut index = self.index();
-        let state = index.definitions.get(name).map(|definition| (definition.generation(), definition.is_going()));
-        let last = match state {
+        index.unjudged.remove(name);
+        // Which may be another by now: then it is looked at again.
+        let last = match state.clone() {
             Some(state) => index.looked_at.insert(name.to_owned(), state),
             None => index.looked_at.remove(name),
         };
@@ -149,7 +166,7 @@ impl Shared {
         let spec = &definition.object.spec;
         let mut standing = Standing {
             classes: self.classes_of(definition).await?,
-            former_resources: self.former_resources_of(definition).await?,
+            resources: self.resources_of(definition).await?,
             ..Standing::default()
         };
         let unknown = || Told::unknown_kind(&spec.claim.api_version, &spec.claim.kind);
@@ -221,9 +238,11 @@ impl Shared {
         self.handled(named.chain(former), class_rights).await
     }
 
-    /// The kinds of the resources that a definition named before, as far as the provisioner may handle them.
-    async fn former_resources_of(&self, definition: &Definition) -> Result<Vec<Arc<KindFacts>>, WorkError> {
-        self.handled(definition.former().iter().map(|entry| entry.resource.clone()), resource_rights).await
+    /// The kinds of a definition's resources, as far as the provisioner may handle them.
+    async fn resources_of(&self, definition: &Definition) -> Result<Vec<Arc<KindFacts>>, WorkError> {
+        let named = definition.object.spec.resources.iter().map(|entry| entry.resource.clone());
+        let former = definition.former().iter().map(|entry| entry.resource.clone());
+        self.handled(named.chain(former), resource_rights).await
     }
 
     /// Those of these kinds that are served, and that the provisioner has these rights to.

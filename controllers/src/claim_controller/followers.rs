@@ -28,6 +28,8 @@ const UNANSWERED: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(super) struct Followers {
     kinds: HashMap<Followed, Follower>,
+    /// How many there have been.
+    count: u64,
     pub(super) secrets: SecretFollowers,
     /// Whether nothing is to be followed any more.
     pub(super) has_ended: bool,
@@ -38,6 +40,13 @@ struct Follower {
     wanted: Wanted,
     running: Running,
     trouble: Option<Trouble>,
+}
+
+/// What a task follows, and which of all that there have been it is.
+struct Following {
+    kind: Followed,
+    wanted: Wanted,
+    number: u64,
 }
 
 /// What stands in the way of listing a kind.
@@ -89,11 +98,14 @@ impl Shared {
             namespaces.iter().for_each(|namespace| self.follow_secrets_in(&mut followers, namespace));
         }
         for (kind, wanted) in wanted {
-            let start = || {
-                let running = Running::start(follow_kind(self.clone(), kind.clone(), wanted.clone()));
-                Follower { wanted, running, trouble: None }
-            };
-            followers.kinds.entry(kind.clone()).or_insert_with(start);
+            if followers.kinds.contains_key(&kind) {
+                continue;
+            }
+            followers.count += 1;
+            self.index().begin_to_follow(&kind, followers.count);
+            let following = Following { kind: kind.clone(), wanted: wanted.clone(), number: followers.count };
+            let running = Running::start(follow_kind(self.clone(), following));
+            followers.kinds.insert(kind, Follower { wanted, running, trouble: None });
         }
     }
 
@@ -161,7 +173,8 @@ impl Shared {
         *self.followers() = Followers { has_ended: true, ..Followers::default() };
     }
 
-    fn see_objects(self: &Arc<Self>, followed: &Followed, wanted: &Wanted, changes: Changes<DynamicObject>) {
+    fn see_objects(self: &Arc<Self>, following: &Following, changes: Changes<DynamicObject>) {
+        let Following { kind: followed, wanted, number } = following;
         let kind = &followed.kind;
         self.see_success(followed);
         for (place, object) in changes.objects {
@@ -173,6 +186,10 @@ impl Shared {
                 object
             });
             let mut index = self.index();
+            // What is stopped goes on to the next pause, and what it has to tell has been forgotten by now.
+            if !index.is_followed_by(followed, *number) {
+                return;
+            }
             let mut work = Vec::new();
             if wanted.classes {
                 work.extend(index.see_class(followed, &place, object.clone()));
@@ -192,8 +209,10 @@ impl Shared {
             }
             self.queue.extend(work);
         }
-        if changes.is_complete {
-            let work = self.index().see_all(followed);
+        let mut index = self.index();
+        if changes.is_complete && index.is_followed_by(followed, *number) {
+            let work = index.see_all(followed);
+            drop(index);
             self.queue.extend(work);
         }
     }
@@ -203,10 +222,11 @@ fn entries_of(standing: &Standing) -> impl Iterator<Item = &EntryFacts> {
     standing.entries.iter().flatten()
 }
 
-async fn follow_kind(shared: Arc<Shared>, followed: Followed, wanted: Wanted) {
-    let api: Api<DynamicObject> = Api::all_with(shared.deputy.clone(), &api_resource(&wanted.facts));
-    let what = format!("{}.{}", wanted.facts.plural, wanted.facts.group);
-    let tell = |changes| shared.see_objects(&followed, &wanted, changes);
-    follow_and_tell_failures(api, everything(), &what, "claims", tell, |error| shared.see_failure(&followed, error))
-        .await;
+async fn follow_kind(shared: Arc<Shared>, following: Following) {
+    let facts = &following.wanted.facts;
+    let api: Api<DynamicObject> = Api::all_with(shared.deputy.clone(), &api_resource(facts));
+    let what = format!("{}.{}", facts.plural, facts.group);
+    let tell = |changes| shared.see_objects(&following, changes);
+    let tell_failure = |error: &watcher::Error| shared.see_failure(&following.kind, error);
+    follow_and_tell_failures(api, everything(), &what, "claims", tell, tell_failure).await;
 }

@@ -19,7 +19,7 @@ use super::{Work, group_kind};
 use crate::place::Place;
 use crate::served_kinds::GroupKind;
 
-pub(super) use known::{Definition, EntryFacts, Resource, Served, Standing, Wanted};
+pub(super) use known::{Definition, DefinitionState, EntryFacts, Resource, Served, Standing, Wanted};
 pub(super) use secrets::SeenSecret;
 pub(super) use sight::Sight;
 
@@ -58,8 +58,10 @@ pub(super) struct Touched {
 pub(super) struct Index {
     pub(super) definitions: BTreeMap<String, Arc<Definition>>,
     pub(super) standings: HashMap<String, Arc<Standing>>,
-    /// The generation in which a definition was last looked at, and whether it was about to go then.
-    pub(super) looked_at: HashMap<String, (i64, bool)>,
+    /// The state of a definition that its standing is about.
+    pub(super) looked_at: HashMap<String, DefinitionState>,
+    /// The state in which a definition could not be judged.
+    pub(super) unjudged: HashMap<String, DefinitionState>,
     /// Of each CustomResourceDefinition that is established, its kind, and what it says of it in each version that is served.
     kinds: HashMap<String, (GroupKind, Vec<Arc<KindFacts>>)>,
     namespaces: HashMap<String, BTreeMap<String, String>>,
@@ -70,6 +72,8 @@ pub(super) struct Index {
     pub(super) classes: Classes,
     pub(super) resources: HashMap<GroupKind, HashMap<Place, Resource>>,
     seen: Seen,
+    /// Who follows a kind: one that is stopped may still be about to tell what it has seen.
+    followed_by: HashMap<Followed, u64>,
     uses: Uses,
     held: Held,
     pub(super) secrets: Secrets,
@@ -80,15 +84,19 @@ pub(super) struct Index {
 impl Index {
     pub(super) fn see_definition(&mut self, name: &str, object: Option<ResourceBindingDefinition>) -> Vec<Work> {
         let mut work = vec![Work::Definition(name.to_owned())];
-        match object {
-            Some(object) => {
-                self.definitions.insert(name.to_owned(), Arc::new(Definition::of(object)));
-            }
-            None => {
-                let gone = self.definitions.remove(name);
-                // Claims of it that were not seen do not keep the classes any more that it named.
-                work.extend(gone.iter().flat_map(|gone| self.going_classes_of(&gone.object)));
-            }
+        let new = object.map(|object| Arc::new(Definition::of(object)));
+        let old = match new.clone() {
+            Some(new) => self.definitions.insert(name.to_owned(), new),
+            None => self.definitions.remove(name),
+        };
+        if new.is_none() {
+            // Claims of it that were not seen do not keep the classes any more that it named.
+            work.extend(old.iter().flat_map(|gone| self.going_classes_of(&gone.object)));
+        }
+        // Claims that waited until it is looked at do so no longer if it is not for them any more.
+        let claim = |definition: &Arc<Definition>| group_kind(&definition.object.spec.claim);
+        if let Some(old) = old.as_ref().map(claim).filter(|old| Some(old) != new.as_ref().map(claim).as_ref()) {
+            work.extend(self.waiting_of(&old));
         }
         work
     }
@@ -178,7 +186,7 @@ impl Index {
                 claims.entry(of_facts(claim)).or_insert_with(|| claim.clone());
             }
             let named = standing.entries.iter().flatten().map(|entry| &entry.resource);
-            for resource in named.chain(&standing.former_resources) {
+            for resource in named.chain(&standing.resources) {
                 resources.entry(of_facts(resource)).or_insert_with(|| resource.clone());
             }
             let named = standing.entries.iter().flatten().map(|entry| &entry.class);
@@ -189,10 +197,21 @@ impl Index {
         wanted
     }
 
+    /// Notes who follows a kind from now on.
+    pub(super) fn begin_to_follow(&mut self, followed: &Followed, follower: u64) {
+        self.followed_by.insert(followed.clone(), follower);
+    }
+
+    /// Whether what someone has seen of a kind counts.
+    pub(super) fn is_followed_by(&self, followed: &Followed, follower: u64) -> bool {
+        self.followed_by.get(followed) == Some(&follower)
+    }
+
     /// Forgets what is not followed any more. In some namespaces Secrets matter to fewer claims then.
     pub(super) fn forget(&mut self, followed: &Followed, wanted: &Wanted) -> BTreeSet<String> {
         let kind = &followed.kind;
         self.seen.remove(followed);
+        self.followed_by.remove(followed);
         let mut namespaces = BTreeSet::new();
         if wanted.claims {
             let places = self.claims.get(kind).map(|claims| claims.keys().cloned().collect::<Vec<_>>());
@@ -331,7 +350,7 @@ impl Index {
     pub(super) fn resource_facts(&self, kind: &GroupKind) -> Option<Arc<KindFacts>> {
         let of = |standing: &Arc<Standing>| {
             let named = standing.entries.iter().flatten().map(|entry| &entry.resource);
-            named.chain(&standing.former_resources).find(|facts| of_facts(facts) == *kind).cloned()
+            named.chain(&standing.resources).find(|facts| of_facts(facts) == *kind).cloned()
         };
         self.standings.values().find_map(of)
     }
@@ -438,3 +457,6 @@ fn what_counts(class: &Value) -> Value {
     }
     class
 }
+
+#[cfg(test)]
+mod tests;

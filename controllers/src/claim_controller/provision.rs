@@ -39,6 +39,8 @@ impl Claim<'_> {
         let mut secrets = Vec::new();
         let mut is_all_known = true;
         let mut obstacle = None;
+        // The first that cannot be had.
+        let mut lacking = None;
         // Whether what is not there yet has to wait for what comes before. What is there is looked after all the same.
         let mut others_wait = false;
         for index in 0..self.status.bindings.len() {
@@ -60,6 +62,7 @@ impl Claim<'_> {
             match self.settle(&binding, &means).await? {
                 Err(found) => {
                     binding.ready = false;
+                    lacking.get_or_insert_with(|| (index, found.clone()));
                     obstacle.get_or_insert(found);
                 }
                 Ok(resource) => {
@@ -84,6 +87,11 @@ impl Claim<'_> {
         }
         if let Some(reconsidered) = self.reconsider(obstacle.as_ref()).await? {
             return Ok(Some(reconsidered));
+        }
+        if let Some((index, why)) = lacking
+            && let Some(replaced) = self.replace(index, &why).await?
+        {
+            return Ok(Some(replaced));
         }
         // What cannot be looked at may have some all the same.
         let found = if is_all_known { self.hand_on_secrets(&secrets).await? } else { None };
@@ -110,7 +118,7 @@ impl Claim<'_> {
     }
 
     /// Whether claims of this namespace are satisfied by a definition.
-    fn is_offered(&self, definition: &Definition) -> bool {
+    pub(super) fn is_offered(&self, definition: &Definition) -> bool {
         let spec = &definition.object.spec;
         let selector = spec.claimable_from.as_ref().and_then(|selector| serde_json::to_value(selector).ok());
         let index = self.shared.index();
@@ -159,16 +167,21 @@ impl Claim<'_> {
     /// Whether nothing has been made or bound for the claim, whatever was noted of it.
     pub(super) async fn has_nothing_yet(&self) -> Result<bool, WorkError> {
         for binding in &self.status.bindings {
-            if !binding.uid().is_empty() {
-                return Ok(false);
-            }
-            let (Some(facts), Some(named)) = (self.facts_of(binding), &binding.resource_ref) else { continue };
-            let found = Objects::new(&self.shared.deputy, &facts, &self.key.place.namespace).get(&named.name).await?;
-            if found.is_some_and(|found| self.is_its(&found, &facts)) {
+            if self.has(binding).await? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether the resource of a binding has been made or bound, whatever was noted of it.
+    pub(super) async fn has(&self, binding: &Binding) -> Result<bool, WorkError> {
+        if !binding.uid().is_empty() {
+            return Ok(true);
+        }
+        let (Some(facts), Some(named)) = (self.facts_of(binding), &binding.resource_ref) else { return Ok(false) };
+        let found = Objects::new(&self.shared.deputy, &facts, &self.key.place.namespace).get(&named.name).await?;
+        Ok(found.is_some_and(|found| self.is_its(&found, &facts)))
     }
 
     pub(super) fn facts_of(&self, binding: &Binding) -> Option<Arc<KindFacts>> {
@@ -303,46 +316,6 @@ impl Claim<'_> {
             "metadata": { "uid": resource.uid }, "status": { "bindingPhase": Phase::Bound.as_str() },
         });
         resources.patch_status(&named.name, &patch).await.map(drop)
-    }
-
-    /// What was chosen and stands in the way before anything was made or bound is reconsidered: another claim may have been
-    /// faster, and the claim, its class or the resource may be something else by now.
-    async fn reconsider(&mut self, obstacle: Option<&Obstacle>) -> Result<Option<Obstacle>, WorkError> {
-        let Some(obstacle) = obstacle.filter(|_| self.status.bindings.iter().all(|binding| binding.uid().is_empty()))
-        else {
-            return Ok(None);
-        };
-        let is_reconsidered = self.was_too_late(obstacle) || self.would_choose_otherwise();
-        if !is_reconsidered || !self.has_nothing_yet().await? {
-            return Ok(None);
-        }
-        self.forget_choice().await?;
-        let message = format!("it is decided anew, as nothing has been made yet and {}", obstacle.message);
-        Ok(Some(Obstacle::new("ClassSelected", "DecidedAnew", message)))
-    }
-
-    /// Whether another claim was faster to get a resource that this one did not ask for by name.
-    fn was_too_late(&self, obstacle: &Obstacle) -> bool {
-        let named = text(&self.object, "/spec/resourceRef/name");
-        let is_any = |binding: &Binding| {
-            let name = binding.resource_ref.as_ref().map(|resource| resource.name.as_str());
-            binding.class_ref.is_none() && name != Some(named)
-        };
-        matches!(obstacle.reason, "ResourceTaken" | "ResourceNotFound") && self.status.bindings.iter().any(is_any)
-    }
-
-    /// Whether the claim would get something else if it were decided now.
-    fn would_choose_otherwise(&self) -> bool {
-        let scheduled = self.shared.index().schedule(self.key, &self.object, &self.namespace_labels);
-        scheduled.decision.is_none_or(|decision| {
-            let bindings = self.bindings_of(&decision);
-            let refs = |bindings: &[Binding]| {
-                let refs = bindings.iter().map(|binding| (binding.class_ref.clone(), binding.resource_ref.clone()));
-                refs.collect::<Vec<_>>()
-            };
-            self.status.definition.as_ref() != Some(&decision.definition_ref())
-                || refs(&bindings) != refs(&self.status.bindings)
-        })
     }
 }
 

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bailiwick_api::claims::{Candidate, Choice, Entry, KindFacts, Offer, Phase, Wish, allows, schedule};
+use bailiwick_api::claims::{
+    Candidate, Choice, Class, Entry, KindFacts, Offer, Phase, Pick, Wish, allows, complete, schedule,
+};
+use kube::ResourceExt;
 use serde_json::Value;
 
 use super::claim_status::DefinitionRef;
@@ -47,31 +50,11 @@ impl Decision {
 
 impl Index {
     pub(super) fn schedule(&self, key: &Key, claim: &Value, namespace_labels: &BTreeMap<String, String>) -> Scheduled {
-        let ready: Vec<(&Arc<Definition>, &Vec<EntryFacts>)> = self
-            .definitions
-            .iter()
-            .filter(|(_, definition)| !definition.is_going())
-            .filter_map(|(name, definition)| {
-                let standing = self.standings.get(name)?;
-                let is_in_use = standing.is_for(&key.kind) && standing.unlistable.is_empty();
-                Some((definition, standing.entries.as_ref().filter(|_| is_in_use)?))
-            })
-            .collect();
+        let ready: Vec<(&Arc<Definition>, &Vec<EntryFacts>)> =
+            self.definitions.keys().filter_map(|name| self.in_use(name, &key.kind)).collect();
         let namespace = key.place.namespace.as_str();
-        let mut offers = Vec::new();
-        for (definition, entries) in &ready {
-            let specs = definition.object.spec.resources.iter();
-            let all = entries.iter().zip(specs).zip(&definition.rules);
-            let entries = all.map(|((facts, spec), rules)| Entry {
-                rules,
-                classes: self.visible_classes(&facts.class, namespace),
-                existing: match spec.prefer_existing {
-                    true => self.free_resources(&facts.resource, namespace),
-                    false => Vec::new(),
-                },
-            });
-            offers.push(Offer { definition: &definition.object, entries: entries.collect() });
-        }
+        let offers: Vec<Offer<'_>> =
+            ready.iter().map(|(definition, entries)| self.offer(definition, entries, namespace)).collect();
         let (choice, candidates) = schedule(Wish { claim, namespace_labels }, &offers);
         let decision = choice.and_then(|choice| {
             let (definition, entries) = ready.get(choice.offer)?;
@@ -98,6 +81,51 @@ impl Index {
             resource_kinds: named.iter().map(|entry| entry.resource.kind.clone()).collect(),
             left_out,
         }
+    }
+
+    /// What a claim gets for one of the resources of its definition in the place of what has gone, beside what it keeps for the
+    /// others.
+    pub(super) fn schedule_again(
+        &self,
+        key: &Key,
+        wish: Wish<'_>,
+        definition: &Definition,
+        (kept, index, gone): (&[Option<Pick>], usize, &str),
+    ) -> Option<(Pick, EntryFacts)> {
+        // Who does not know all classes yet would choose another than later.
+        if !self.has_seen_all_for(&key.kind) {
+            return None;
+        }
+        let (found, entries) = self.in_use(&definition.object.name_any(), &key.kind)?;
+        let is_it = found.state() == definition.state() && entries.len() == kept.len();
+        let mut offer = self.offer(found, entries.as_slice(), &key.place.namespace);
+        offer.entries.get_mut(index)?.existing.retain(|object| Class(object).name() != gone);
+        let picks = complete(wish, &offer, kept).filter(|_| is_it)?;
+        Some((picks.get(index)?.clone(), entries.get(index)?.clone()))
+    }
+
+    /// A definition by which claims of a kind can be satisfied at present, and the kinds that it names. One that is another by now
+    /// than when it was looked at may name others.
+    fn in_use(&self, name: &str, claim: &GroupKind) -> Option<(&Arc<Definition>, &Vec<EntryFacts>)> {
+        let definition = self.definitions.get(name).filter(|definition| !definition.is_going())?;
+        let standing = self.standings.get(name).filter(|_| self.was_looked_at(name))?;
+        let is_in_use = standing.is_for(claim) && standing.unlistable.is_empty();
+        Some((definition, standing.entries.as_ref().filter(|_| is_in_use)?))
+    }
+
+    /// What there is to satisfy a claim of a namespace with, by a definition.
+    fn offer<'o>(&'o self, definition: &'o Definition, entries: &'o [EntryFacts], namespace: &str) -> Offer<'o> {
+        let specs = definition.object.spec.resources.iter();
+        let all = entries.iter().zip(specs).zip(&definition.rules);
+        let entries = all.map(|((facts, spec), rules)| Entry {
+            rules,
+            classes: self.visible_classes(&facts.class, namespace),
+            existing: match spec.prefer_existing {
+                true => self.free_resources(&facts.resource, namespace),
+                false => Vec::new(),
+            },
+        });
+        Offer { definition: &definition.object, entries: entries.collect() }
     }
 
     /// Classes that claims of a namespace can use: those of the cluster, and those of the same namespace. Nobody can offer a

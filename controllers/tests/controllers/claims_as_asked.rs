@@ -117,6 +117,46 @@ async fn a_definition_that_changes_halfway() {
     assert_eq!(site.servers().await.len(), 2);
 }
 
+/// RCD-36, RCD-41, N-06: a claim that is made when its definition has just changed gets all that the definition names by now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_was_not_looked_at_yet() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    site.define("Rule", "Cluster", json!({ "spec": open })).await;
+    site.define("RuleClass", "Cluster", json!({ "specTemplate": open })).await;
+    site.default_class("ServerClass", "gold", json!({})).await;
+    site.default_class("RuleClass", "open", json!({})).await;
+    let (road, client) = site.road();
+    let _controller = site.claim_controller(client);
+    let claims = site.objects("Database");
+    site.post("Database", "first", json!({ "spec": {} })).await;
+    comes(&claims, "first", is_bound).await;
+    // Whether more may be handled is asked, and not answered for a while.
+    road.held.send_replace(Some(|_, uri| uri.path().contains("accessreviews")));
+    let version = format!("{GROUP}/v1");
+    let mut resources = site.one();
+    resources.as_array_mut().unwrap().push(json!({
+        "resource": { "apiVersion": version, "kind": "Rule" }, "class": { "apiVersion": version, "kind": "RuleClass" },
+    }));
+    let definitions: Api<ResourceBindingDefinition> = Api::all(site.client.clone());
+    let change = Patch::Merge(json!({ "spec": { "resources": resources } }));
+    definitions.patch("databases", &PatchParams::default(), &change).await.unwrap();
+    let waits = async {
+        while road.waited.load(Ordering::Relaxed) == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, waits).await.expect("the definition is looked at");
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    sleep(A_WHILE).await;
+    let claim = claims.get("db").await.unwrap();
+    assert!(claim.data["status"].is_null(), "{claim:#?}");
+    road.held.send_replace(None);
+    let claim = comes(&claims, "db", is_bound).await;
+    assert_eq!(claim.data["status"]["bindings"].as_array().unwrap().len(), 2, "{claim:#?}");
+}
+
 /// RCD-28: a claim that changes does not override what the class has set after it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_class_overrides_stays_so() {

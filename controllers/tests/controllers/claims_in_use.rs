@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::brittle::End;
-use crate::claim_site::{GROUP, controller};
+use crate::claim_site::{GROUP, controller, says};
 use crate::site::{Holds, SOON, Site, comes, gone, release, stays};
 
 const DEFINITION: &str = "databases";
@@ -380,6 +380,31 @@ async fn a_broken_definition_tells_what_it_waits_for() {
     assert!(says(&going, "Accepted", "UnknownKind").is_some());
     site.nothing_stays_of_claim().await;
     gone(&definitions, DEFINITION).await;
+}
+
+/// RCD-23, RCD-40: what claims have by a definition that is accepted no more is looked after all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_broken_definition_has_made_is_looked_after() {
+    let (site, _whole) = with_a_bound_claim().await;
+    let definitions = site.binding_definitions();
+    let version = format!("{GROUP}/v1");
+    let mut resources = site.one();
+    resources.as_array_mut().unwrap().push(json!({
+        "resource": { "apiVersion": version, "kind": "Nothing" }, "class": { "apiVersion": version, "kind": "ServerClass" },
+    }));
+    let change = Patch::Merge(json!({ "spec": { "resources": resources } }));
+    definitions.patch(DEFINITION, &PatchParams::default(), &change).await.unwrap();
+    let is_broken = |definition: &ResourceBindingDefinition| {
+        let conditions = definition.status.iter().flat_map(|status| &status.conditions);
+        conditions.into_iter().any(|one| one.condition_type == "Accepted" && one.reason == "UnknownKind")
+    };
+    comes(&definitions, DEFINITION, is_broken).await;
+    let server = site.servers().await.remove(0).name_any();
+    site.objects("Server").delete(&server, &DeleteParams::default()).await.unwrap();
+    comes(&site.objects("Database"), "db", |claim| says(claim, "Ready", "ResourceTerminating")).await;
+    release(&site.objects("Server"), &server).await;
+    comes(&site.objects("Database"), "db", |claim| says(claim, "Bound", "ResourceLost")).await;
+    site.nothing_stays_of_claim().await;
 }
 
 /// B-RCD-9: a class that a claim uses is held, also after someone has let go of it.

@@ -11,6 +11,7 @@ mod claims;
 mod claims_as_asked;
 mod claims_in_use;
 mod claims_in_versions;
+mod claims_of_several;
 mod claims_unlisted;
 mod claims_with_secrets;
 mod garbage_collector;

@@ -22,6 +22,14 @@ pub(in crate::claim_controller) struct Definition {
     pub(in crate::claim_controller) rules: Vec<Rules>,
 }
 
+/// Which definition of a name it is, and in which state: whatever else changes does not change what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::claim_controller) struct DefinitionState {
+    uid: String,
+    generation: i64,
+    is_going: bool,
+}
+
 /// What came of looking at a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::claim_controller) struct Standing {
@@ -32,8 +40,9 @@ pub(in crate::claim_controller) struct Standing {
     /// The kinds of its classes, also those that it named before, if these can be handled, whatever else is wrong: those that go
     /// can go.
     pub(in crate::claim_controller) classes: Vec<Arc<KindFacts>>,
-    /// The kinds of resources that it named before and that can be handled: claims may have some.
-    pub(in crate::claim_controller) former_resources: Vec<Arc<KindFacts>>,
+    /// The kinds of its resources, also those that it named before, if these can be handled, whatever else is wrong: claims may have
+    /// some.
+    pub(in crate::claim_controller) resources: Vec<Arc<KindFacts>>,
     /// Those of the kinds of its resources and classes that cannot be listed at present: it is left out as long as there are any.
     pub(in crate::claim_controller) unlistable: BTreeSet<GroupKind>,
 }
@@ -100,6 +109,10 @@ impl Definition {
 
     pub(in crate::claim_controller) fn generation(&self) -> i64 {
         self.object.metadata.generation.unwrap_or_default()
+    }
+
+    pub(in crate::claim_controller) fn state(&self) -> DefinitionState {
+        DefinitionState { uid: self.uid(), generation: self.generation(), is_going: self.is_going() }
     }
 
     /// What it named before, and may still look after.

@@ -1,7 +1,7 @@
 //! Of which kinds everything has been seen, and what claims wait for that.
 //!
-//! A claim for which nothing has been made is decided when everything is known that may satisfy it: who knows less would choose
-//! another class than later. Definitions that name what cannot be listed are left out meanwhile, as those are that are not ready for
+//! A claim for which nothing has been made is decided when everything is known that may satisfy it, and each definition has been
+//! looked at as it is by now: who knows less would choose another class than later. Definitions that name what cannot be listed are left out meanwhile, as those are that are not ready for
 //! other reasons. What a claim has is looked after when the kinds of that are known.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -86,6 +86,21 @@ impl Index {
         self.unseen_for(claim).is_empty()
     }
 
+    /// Whether a definition still is what it was when it was looked at: what it names, and whether it may, is not known before.
+    pub(in crate::claim_controller) fn was_looked_at(&self, name: &str) -> bool {
+        let state = self.definitions.get(name).map(|definition| definition.state());
+        state.is_some() && self.looked_at.get(name) == state.as_ref()
+    }
+
+    /// Whether all definitions have been looked at, as they are, that claims of this kind may be satisfied by. Nobody waits for what
+    /// cannot be judged.
+    fn has_looked_at_all_for(&self, claim: &GroupKind) -> bool {
+        let mut of_kind =
+            self.definitions.iter().filter(|(_, definition)| group_kind(&definition.object.spec.claim) == *claim);
+        of_kind
+            .all(|(name, definition)| self.was_looked_at(name) || self.unjudged.get(name) == Some(&definition.state()))
+    }
+
     /// The kinds that claims of this kind wait for.
     pub(in crate::claim_controller) fn unseen_for(&self, claim: &GroupKind) -> BTreeSet<GroupKind> {
         let in_use = self.standings_for(claim).filter(|standing| standing.unlistable.is_empty());
@@ -103,7 +118,7 @@ impl Index {
         if !is_provided {
             return match chosen.map(|standing| &standing.unlistable) {
                 Some(unlistable) if !unlistable.is_empty() => Sight::Blocked(unlistable.clone()),
-                _ if self.has_seen_all_for(claim) => Sight::Clear,
+                _ if self.has_seen_all_for(claim) && self.has_looked_at_all_for(claim) => Sight::Clear,
                 _ => Sight::Awaited,
             };
         }
