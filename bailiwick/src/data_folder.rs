@@ -4,6 +4,7 @@
 //! bailiwick-data/
 //!   lock               held while a process uses the folder
 //!   pki/               the authority, the serving and the administrator's certificate, and their keys
+//!   service-pki/       behind a cluster, with --service: the authority that the cluster's servers share, and the serving certificate
 //!   store/             the embedded store
 //!   admin.kubeconfig   for kubectl, with the administrator's certificate inside
 //! ```
@@ -52,6 +53,11 @@ impl DataFolder {
 
     pub(crate) fn pki(&self) -> PathBuf {
         self.path.join("pki")
+    }
+
+    /// Apart from the other, whose authority vouches for clients where there is no cluster: neither replaces the other.
+    pub(crate) fn service_pki(&self) -> PathBuf {
+        self.path.join("service-pki")
     }
 
     pub(crate) fn store(&self) -> PathBuf {

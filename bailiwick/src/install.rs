@@ -8,6 +8,7 @@ mod authorization;
 mod check;
 mod cluster;
 mod guards;
+mod held;
 mod manifest;
 mod names;
 mod plan;
@@ -79,7 +80,8 @@ async fn see_that_groups_are_free(plan: &Plan, cluster: &Cluster) -> Result<(), 
 pub(crate) async fn uninstall(flags: UninstallFlags) -> Result<(), InstallError> {
     let cluster = Cluster::connect(&flags.cluster).await?;
     let mode = if flags.yes { uninstall::Mode::Remove } else { uninstall::Mode::Tell };
-    Ok(uninstall::uninstall(&cluster, mode).await?)
+    let claims = if flags.release { uninstall::Claims::LetGo } else { uninstall::Claims::Respected };
+    Ok(uninstall::uninstall(&cluster, mode, claims).await?)
 }
 
 /// Everything, in the order in which it can be applied. The webhook comes last: one that nobody answers stops what it is

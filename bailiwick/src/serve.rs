@@ -1,7 +1,7 @@
 //! A server's life: what it needs is found or made, then it serves, then it is asked to stop.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -67,8 +67,9 @@ struct Certificates {
     trusted: String,
     /// The administrator's, unless clients come from elsewhere.
     admin: Option<Pair>,
-    /// What was made, for people to read.
+    /// What was made, for people to read, and where.
     made: Vec<&'static str>,
+    folder: PathBuf,
 }
 
 /// A server that has all it needs.
@@ -224,11 +225,12 @@ fn service_authority(
         _ => Ok(kinds),
     });
     let kinds = kinds.map_err(HandlerError::from)?;
-    Ok(Some(ServiceAuthority::new(cluster.own.clone(), service, names, folder.pki(), clock.clone(), &kinds)))
+    Ok(Some(ServiceAuthority::new(cluster.own.clone(), service, names, folder.service_pki(), clock.clone(), &kinds)))
 }
 
 /// Finds or makes what the flags do not name.
 fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result<Certificates, ServeError> {
+    let folder = if flags.service.is_some() { folder.service_pki() } else { folder.pki() };
     // A cluster has authorities and an administrator of its own.
     let are_clients_known = flags.client_ca_file.is_some() || mode.cluster().is_some();
     if let (Some(certificate), Some(key), true) = (&flags.tls_cert_file, &flags.tls_private_key_file, are_clients_known)
@@ -241,9 +243,9 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result
         };
         // Its authority is not known here: clients trust the certificate itself.
         let trusted = private_file::read(certificate)?.unwrap_or_default();
-        return Ok(Certificates { files, trusted, admin: None, made: Vec::new() });
+        return Ok(Certificates { files, trusted, admin: None, made: Vec::new(), folder });
     }
-    let mut pki = Pki::open(folder.pki(), now())?;
+    let mut pki = Pki::open(folder.clone(), now())?;
     let (certificate, key, trusted) = match (&flags.tls_cert_file, &flags.tls_private_key_file) {
         (Some(certificate), Some(key)) => {
             // Its authority is not known here: clients trust the certificate itself.
@@ -258,7 +260,7 @@ fn certificates(folder: &DataFolder, flags: &ListenFlags, mode: &Mode) -> Result
     let admin = if are_clients_known { None } else { Some(pki.admin()?) };
     let client_ca = if are_clients_known { flags.client_ca_file.clone() } else { Some(pki.file("ca.crt")) };
     let files = TlsFiles { certificate, key, client_ca, request_header_ca: None };
-    Ok(Certificates { files, trusted, admin, made: pki.made().to_vec() })
+    Ok(Certificates { files, trusted, admin, made: pki.made().to_vec(), folder })
 }
 
 fn serving_names(flags: &ListenFlags) -> Vec<String> {
@@ -290,7 +292,7 @@ fn write_kubeconfig(folder: &DataFolder, certificates: &Certificates, url: &str)
 fn announce(folder: &DataFolder, certificates: &Certificates, url: &str, cluster: Option<&str>) {
     report::line(format!("{} serves {url} from {}", report::VERSION_LINE, folder.path().display()));
     if !certificates.made.is_empty() {
-        report::line(format!("Made in {}: {}.", folder.pki().display(), certificates.made.join(", ")));
+        report::line(format!("Made in {}: {}.", certificates.folder.display(), certificates.made.join(", ")));
     }
     if let Some(cluster) = cluster {
         report::line(format!(

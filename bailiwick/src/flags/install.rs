@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 /// What to install, and how.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InstallFlags {
-    /// The namespace of everything that has one. It is made.
-    #[arg(long, value_name = "NAME", value_parser = label, default_value = "bailiwick-system")]
+    /// The namespace of everything that has one. It is made, and for nothing else.
+    #[arg(long, value_name = "NAME", value_parser = own_namespace, default_value = "bailiwick-system")]
     pub(crate) namespace: String,
     /// The container image.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), default_value = concat!("bailiwick:", env!("CARGO_PKG_VERSION")))]
@@ -66,6 +66,10 @@ pub(crate) struct UninstallFlags {
     /// Remove it. Without this, what would be removed is only said.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Let go of claims, of the resources that are bound to them and of the classes that they use. All of it stays as it is, and nobody
+    /// looks after it any more. Without this, nothing is removed as long as there are claims.
+    #[arg(long)]
+    pub(crate) release: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
 }
@@ -87,7 +91,14 @@ pub(crate) enum ActAs {
     Cluster,
 }
 
-fn label(text: &str) -> Result<String, String> {
+/// A namespace that can be only ours: it is held to rules that others' pods in it may not keep, and it goes with the installation.
+fn own_namespace(text: &str) -> Result<String, String> {
+    if text == "default" || text.starts_with("kube-") {
+        return Err(
+            "it is there for others, whose pods would be held to the rules for ours: give a namespace of its own"
+                .to_owned(),
+        );
+    }
     checked(text, dns1123_label(text))
 }
 

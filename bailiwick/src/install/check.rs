@@ -10,13 +10,18 @@ use crate::report;
 
 use super::cluster::{Cluster, ClusterError, Place};
 use super::manifest::Manifest;
-use super::names::{AUTHENTICATION_NAMESPACE, NAME};
+use super::names::{AUTHENTICATION_NAMESPACE, MANAGED_BY, NAME};
 use super::plan::Plan;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
 /// How to make what is not there.
 const APPLY: &str = "run: bailiwick install (with the same options) | kubectl apply -f -";
+
+/// What to do about a namespace that may be others'.
+const SHARED: &str = "if others have pods in it, give another --namespace, as theirs would be held to the rules for ours \
+                      (pod-security.kubernetes.io/enforce: restricted); else run: bailiwick install (with the same options) | kubectl \
+                      apply -f -";
 
 /// Why a check did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -189,7 +194,9 @@ async fn installed(expected: &Value, cluster: &Cluster, findings: &mut Findings)
         findings.missing(format_args!("{place} does not exist"), APPLY);
         return Ok(());
     };
-    if let Some(field) = difference(expected, &found, String::new()) {
+    if place.kind == "Namespace" && !is_installed(&found) {
+        findings.missing(format_args!("{place} is there, and was not made by an installation"), SHARED);
+    } else if let Some(field) = difference(expected, &found, String::new()) {
         findings.missing(format_args!("{place} is not as it should be: {field} differs"), APPLY);
     }
     match place.kind.as_str() {
@@ -198,6 +205,11 @@ async fn installed(expected: &Value, cluster: &Cluster, findings: &mut Findings)
         _ => {}
     }
     Ok(())
+}
+
+fn is_installed(found: &Value) -> bool {
+    let (key, value) = MANAGED_BY;
+    found["metadata"]["labels"][key] == value
 }
 
 fn available(place: &Place, found: &Value, findings: &mut Findings) {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use serde_json::Value;
@@ -12,6 +13,8 @@ use crate::report;
 
 /// How long an answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// How many objects are asked for at once, where there may be many.
+const PAGE: u32 = 500;
 
 /// A cluster.
 pub(super) struct Cluster {
@@ -96,6 +99,28 @@ impl Cluster {
         }
     }
 
+    /// Looks at the metadata of all objects of a kind, in all namespaces, some at a time. There are none if the kind is not served.
+    pub(super) async fn each(
+        &self,
+        resource: &ApiResource,
+        mut look_at: impl FnMut(&ObjectMeta),
+    ) -> Result<(), ClusterError> {
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = match api.list_metadata(&params).await {
+                Ok(page) => page,
+                Err(error) if is_absent(&error) => return Ok(()),
+                Err(error) => return Err(failed(format!("list every {}", resource.kind), &error)),
+            };
+            page.items.iter().for_each(|object| look_at(&object.metadata));
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Whether a group and version serves a kind.
     pub(super) async fn serves(&self, api_version: &str, plural: &str) -> Result<bool, ClusterError> {
         match self.client.list_api_group_resources(api_version).await {
@@ -114,11 +139,28 @@ impl Cluster {
         }
     }
 
+    /// Changes an object whose kind is known in full. Whether it was still there, in the version that the patch names.
+    pub(super) async fn patch(
+        &self,
+        resource: &ApiResource,
+        place: &Place,
+        patch: &Value,
+    ) -> Result<bool, ClusterError> {
+        match self.api_of(resource, place).patch(&place.name, &PatchParams::default(), &Patch::Merge(patch)).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(false),
+            Err(error) => Err(failed(format!("change {place}"), &error)),
+        }
+    }
+
     fn api(&self, place: &Place) -> Api<DynamicObject> {
-        let resource = resource(&place.api_version, &place.kind);
+        self.api_of(&resource(&place.api_version, &place.kind), place)
+    }
+
+    fn api_of(&self, resource: &ApiResource, place: &Place) -> Api<DynamicObject> {
         match &place.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, resource),
+            None => Api::all_with(self.client.clone(), resource),
         }
     }
 }

@@ -146,6 +146,8 @@ fn the_deployment_starts_a_server_behind_the_cluster() {
 fn flags_that_make_no_sense_are_refused() {
     for (arguments, expected) in [
         (&["--namespace=No"][..], "a lowercase RFC 1123 label"),
+        (&["--namespace=default"], "give a namespace of its own"),
+        (&["--namespace=kube-system"], "give a namespace of its own"),
         (&["--replicas=0"], "0 is not in 1.."),
         (&["--external-name=here"], "--port"),
         (&["--port=1"], "--external-name"),

@@ -1,7 +1,10 @@
 //! Removing an installation: first what has the cluster ask the servers, and their rights, so that nothing is made again, by
 //! whichever servers there are; then what was made for users' objects; then the rest, the namespace last.
 //!
-//! What was stored in etcd stays. So does the namespace if someone keeps something of their own in it, such as that etcd.
+//! Nothing is removed while servers hold something that would then be held for ever, unless that is to be let go.
+//!
+//! What was stored in etcd stays. So do the quotas of projects, which limit them without anybody's help, and the namespace if
+//! someone keeps something of their own in it, such as that etcd.
 
 use std::time::Duration;
 
@@ -12,6 +15,7 @@ use tokio::time::Instant;
 use crate::report;
 
 use super::cluster::{Cluster, ClusterError, Place};
+use super::held::Holdings;
 use super::names::{ACT_AS, APP, MANAGED_BY};
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
@@ -74,6 +78,15 @@ pub(super) enum Mode {
     Remove,
 }
 
+/// What becomes of claims, and of what else only the servers let go of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claims {
+    /// As long as there are any, nothing is removed.
+    Respected,
+    /// They are let go, and stay as they are, when no server can hold them any more.
+    LetGo,
+}
+
 /// Why not everything was removed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UninstallError {
@@ -83,10 +96,26 @@ pub(crate) enum UninstallError {
         "{0} was removed and is there: stop every server of Bailiwick, also outside of the cluster, see that nothing else makes or holds it, and run this again"
     )]
     StaysThere(String),
+    #[error(
+        "nothing was removed: what is held would be so for ever. Delete the claims first, or say --release, which leaves claims, resources and classes as they are and lets go of them"
+    )]
+    Held,
+    #[error(
+        "{0} was let go and is held again: stop every server of Bailiwick, also outside of the cluster, and run this again"
+    )]
+    StaysHeld(String),
 }
 
 /// Removes everything, or says what would be.
-pub(super) async fn uninstall(cluster: &Cluster, mode: Mode) -> Result<(), UninstallError> {
+pub(super) async fn uninstall(cluster: &Cluster, mode: Mode, claims: Claims) -> Result<(), UninstallError> {
+    let holdings = Holdings::of(cluster).await?;
+    let is_kept_up = claims == Claims::Respected && !holdings.are_none();
+    if is_kept_up {
+        holdings.tell();
+        if mode == Mode::Remove {
+            return Err(UninstallError::Held);
+        }
+    }
     let mut count = remove_installed(cluster, mode, &FIRST).await?;
     count += remove_derived(cluster, mode).await?;
     for place in opted_in(cluster).await? {
@@ -98,6 +127,10 @@ pub(super) async fn uninstall(cluster: &Cluster, mode: Mode) -> Result<(), Unins
         wait_for_servers(cluster).await?;
         see_that_derived_stay_gone(cluster).await?;
     }
+    tell_of_quotas(cluster).await?;
+    if claims == Claims::LetGo {
+        count += let_go(cluster, mode, holdings).await?;
+    }
     for place in installed(cluster, "v1", "Namespace").await? {
         if !is_used(cluster, &place.name).await? {
             remove(cluster, mode, &place, "it was installed").await?;
@@ -108,6 +141,9 @@ pub(super) async fn uninstall(cluster: &Cluster, mode: Mode) -> Result<(), Unins
         wait_for_namespaces(cluster).await?;
     }
     report::line(match (count, mode) {
+        (_, Mode::Tell) if is_kept_up => {
+            "nothing was removed, and nothing will be before what is held is let go: delete the claims first, or say --release"
+        }
         (0, _) => "nothing is installed",
         (_, Mode::Tell) => "nothing was removed: say --yes to do it; stop servers outside of the cluster before",
         (_, Mode::Remove) => "removed; what is stored in etcd is still there",
@@ -151,6 +187,42 @@ async fn see_that_derived_stay_gone(cluster: &Cluster) -> Result<(), UninstallEr
     }
 }
 
+/// Lets go of what the servers held, and counts it. A server that had its rights a moment ago may hold it again, so it is looked once
+/// more.
+async fn let_go(cluster: &Cluster, mode: Mode, mut holdings: Holdings) -> Result<usize, UninstallError> {
+    let count = holdings.objects.len();
+    for _ in 0..LOOKS {
+        for held in &holdings.objects {
+            match mode {
+                Mode::Tell => report::line(format!("would let go of {}, which stays as it is", held.place)),
+                Mode::Remove if held.let_go(cluster).await? => report::line(format!("let go of {}", held.place)),
+                Mode::Remove => {}
+            }
+        }
+        if mode == Mode::Tell || holdings.objects.is_empty() {
+            return Ok(count);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+        holdings = Holdings::of(cluster).await?;
+    }
+    match holdings.objects.first() {
+        None => Ok(count),
+        Some(held) => Err(UninstallError::StaysHeld(held.place.to_string())),
+    }
+}
+
+/// A project does not become unlimited because we go.
+async fn tell_of_quotas(cluster: &Cluster) -> Result<(), ClusterError> {
+    let quotas = cluster.list("v1", "ResourceQuota", DERIVED_LABEL).await?.len();
+    if quotas > 0 {
+        report::line(format!(
+            "kept the quotas that were made for projects ({quotas}): they go on limiting them; kubectl get resourcequotas -A -l {DERIVED_LABEL} \
+             shows them"
+        ));
+    }
+    Ok(())
+}
+
 async fn remove(cluster: &Cluster, mode: Mode, place: &Place, why: &str) -> Result<(), ClusterError> {
     match mode {
         Mode::Tell => report::line(format!("would remove {place}: {why}")),
@@ -162,13 +234,9 @@ async fn remove(cluster: &Cluster, mode: Mode, place: &Place, why: &str) -> Resu
     Ok(())
 }
 
-/// Roles that were bound, and quotas that were made, because an object of ours says so.
+/// Roles that were bound because an object of ours says so.
 async fn derived(cluster: &Cluster) -> Result<Vec<Place>, ClusterError> {
-    let mut places = Vec::new();
-    for (api_version, kind) in [(RBAC, "RoleBinding"), ("v1", "ResourceQuota")] {
-        places.extend(cluster.list(api_version, kind, DERIVED_LABEL).await?.iter().map(Place::of));
-    }
-    Ok(places)
+    Ok(cluster.list(RBAC, "RoleBinding", DERIVED_LABEL).await?.iter().map(Place::of).collect())
 }
 
 /// Without the role they would mean nothing, until someone makes it again.

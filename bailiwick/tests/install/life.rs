@@ -3,6 +3,7 @@
 use bailiwick_test_host::pki::Authority;
 use bailiwick_test_host::{Cluster, Kubectl};
 
+use crate::held;
 use crate::host::{about, done, done_soon, lines, manifests, top};
 use crate::process::folder;
 
@@ -19,6 +20,7 @@ async fn installed_checked_and_removed() {
     what_stands_in_the_way_is_said(&cluster).await;
     every_form_is_accepted_and_stays(&cluster).await;
     what_is_not_as_it_should_be_is_said(&cluster).await;
+    held::nothing_is_removed_while_something_is_held(&cluster).await;
     uninstalling_leaves_nothing(&cluster).await;
 }
 
@@ -94,6 +96,9 @@ async fn every_form_is_accepted_and_stays(cluster: &Cluster) {
     let ca = format!("--ca={}", write("ca.crt", &authority.certificate()));
     let admin = cluster.admin();
     done(admin, "create namespace bailiwick-system").await;
+    let said = lines(&about(cluster, &["install", "--check"]).await);
+    let theirs = "missing: Namespace \"bailiwick-system\" is there, and was not made by an installation; if others have pods in it, give";
+    assert_eq!(said.iter().filter(|line| line.starts_with(theirs)).count(), 1, "{said:#?}");
     for arguments in [
         &["--act-as=cluster", "--replicas=3"][..],
         &[&certificate, &key, &ca],
@@ -181,6 +186,8 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
     done(admin, "create rolebinding derived -n default --clusterrole=view --user=alice").await;
     done(admin, "label rolebinding derived -n default bailiwick.dev/derived-from=orgrolebindings").await;
     done(admin, "create rolebinding unrelated -n default --clusterrole=view --user=alice").await;
+    done(admin, "create quota derived -n default --hard=cpu=1").await;
+    done(admin, "label quota derived -n default bailiwick.dev/derived-from=resourcequotaallocations").await;
     let theirs = std::fs::read_to_string(top().join("docs/etcd-for-trials.yaml")).unwrap();
     let applied = admin.run_with(["apply", "-f", "-"], &theirs).await.unwrap();
     assert!(applied.status.success() && applied.stderr.is_empty(), "{applied:?}");
@@ -188,7 +195,7 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
     assert!(before.lines().count() > 20, "{before}");
 
     // Only said.
-    let told = lines(&about(cluster, &["uninstall"]).await);
+    let told = lines(&about(cluster, &["uninstall", "--release"]).await);
     assert_eq!(everything(admin).await, before);
     assert_eq!(
         told.last().unwrap(),
@@ -212,16 +219,18 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
             "{told:#?}"
         );
     }
+    let is_kept = |line: &String| line.starts_with("kept the quotas that were made for projects (1): ");
+    assert!(told.iter().any(is_kept), "{told:#?}");
+    held::are_told_to_be_let_go(&told);
 
     // Done, but for what holds data of others.
-    let output = about(cluster, &["uninstall", "--yes"]).await;
+    let output = about(cluster, &["uninstall", "--yes", "--release"]).await;
     assert!(output.status.success(), "{output:?}");
     let removed = lines(&output);
-    assert_eq!(
-        removed.iter().filter(|line| line.starts_with("removed ")).count(),
-        told.len() - 2,
-        "{removed:#?}\n{told:#?}"
-    );
+    let count = |lines: &[String], words: &str| lines.iter().filter(|line| line.starts_with(words)).count();
+    assert_eq!(count(&removed, "removed "), count(&told, "would remove "), "{removed:#?}\n{told:#?}");
+    assert_eq!(count(&removed, "let go of "), count(&told, "would let go of "), "{removed:#?}\n{told:#?}");
+    held::are_let_go(admin).await;
     assert!(
         removed
             .iter()
@@ -234,6 +243,9 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
         "rolebinding.rbac.authorization.k8s.io/unrelated\n"
     );
     done(admin, "get statefulset bailiwick-etcd -n bailiwick-system").await;
+    // What limits a project does so without us.
+    assert!(removed.iter().any(is_kept), "{removed:#?}");
+    done(admin, "delete quota derived -n default").await;
 
     done(admin, "delete statefulset,service bailiwick-etcd -n bailiwick-system").await;
     done(admin, "wait --for=delete pod -l app.kubernetes.io/name=bailiwick-etcd -n bailiwick-system --timeout=30s")

@@ -8,6 +8,7 @@ mod aliases;
 mod catalogs;
 mod deeds;
 mod guards;
+mod held;
 mod life;
 mod organizations;
 mod printed;

@@ -13,7 +13,7 @@ use crate::world::World;
 /// For how long it is looked whether a server makes something again: it would within a moment.
 const LOOKED_AT: Duration = Duration::from_secs(5);
 
-const DERIVED: &str = "get rolebindings,resourcequotas -A -l bailiwick.dev/derived-from -o name";
+const DERIVED: &str = "get rolebindings -A -l bailiwick.dev/derived-from -o name";
 
 /// S-23: whoever had a role by an organization has none when the installation is gone, although a server outside of the cluster
 /// was not stopped before.
@@ -39,6 +39,9 @@ async fn what_a_running_server_gave_is_taken_for_good() {
     done(admin, &format!("delete rolebinding org-role-binding:dev-0 -n {WEB}")).await;
     done_soon(admin, &format!("get rolebinding org-role-binding:dev-0 -n {WEB}")).await;
 
+    done(admin, &format!("create quota default -n {WEB} --hard=cpu=1")).await;
+    done(admin, &format!("label quota default -n {WEB} bailiwick.dev/derived-from=resourcequotaallocations")).await;
+
     let output = about(&world.cluster, &["uninstall", "--yes"]).await;
     assert!(output.status.success(), "{output:?}");
     let ended = Instant::now();
@@ -47,6 +50,8 @@ async fn what_a_running_server_gave_is_taken_for_good() {
         assert!(!bob.can(WEB).await);
         sleep(Duration::from_millis(500)).await;
     }
+    // A project does not become unlimited.
+    assert_eq!(done(admin, &format!("get quota default -n {WEB} -o jsonpath={{.spec.hard.cpu}}")).await, "1");
     assert!(server.is_alive(), "the server was to run all the time");
     server.stop().await;
 }

@@ -157,7 +157,7 @@ impl World {
     }
 
     pub(crate) async fn wait_ready(&self, server: &Starting) {
-        let authority = server.data.path().join("bailiwick-data/pki/ca.crt");
+        let authority = server.data().join("service-pki/ca.crt");
         let (port, authority) = (self.port.number(), authority.display());
         let ready = format!("get --raw /readyz --server=https://127.0.0.1:{port} --certificate-authority={authority}");
         done_soon(self.admin(), &ready).await;
@@ -198,6 +198,11 @@ impl Starting {
         };
         let in_time = timeout(PATIENCE, reading).await.is_ok();
         assert!(in_time && missing.is_empty(), "{missing:?}: {seen:#?}");
+    }
+
+    /// What it has of its own.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.data.path().join("bailiwick-data")
     }
 
     /// Whether it runs.
