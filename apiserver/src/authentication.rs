@@ -28,7 +28,7 @@ use bailiwick_registry::kinds::{TokenOwner, TokenReviewError, TokenReviewer};
 use bailiwick_registry::{Clock, User};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 pub use self::anonymous::Anonymous;
 pub use self::configuration::{
@@ -97,6 +97,8 @@ pub enum Requester {
     Refused,
     /// A credential about which nobody could be asked now, because so many are asked about. It may be a good one.
     Undecided,
+    /// A credential about which nothing was found out in the time that the request has. It may be a good one, too.
+    Late,
 }
 
 /// Why authentication cannot be set up.
@@ -119,6 +121,8 @@ enum Refusal {
     Bad,
     /// About one nobody could be asked.
     Undecided,
+    /// About one nobody has said anything in time.
+    Late,
 }
 
 // === impl Requester ===
@@ -129,7 +133,7 @@ impl Requester {
     pub fn user(&self) -> Option<&Arc<User>> {
         match self {
             Self::User(user) => Some(user),
-            Self::Nobody | Self::Refused | Self::Undecided => None,
+            Self::Nobody | Self::Refused | Self::Undecided | Self::Late => None,
         }
     }
 }
@@ -195,6 +199,30 @@ impl Authentication {
     pub async fn authenticate(&self, path: &str, headers: &mut HeaderMap, peer: &Peer) -> Requester {
         let begun = Instant::now();
         let found = self.find(headers, peer).await;
+        self.conclude(path, headers, begun, found)
+    }
+
+    /// The same, if it can be found out by then.
+    pub(crate) async fn authenticate_by(
+        &self,
+        by: Instant,
+        path: &str,
+        headers: &mut HeaderMap,
+        peer: &Peer,
+    ) -> Requester {
+        let begun = Instant::now();
+        let found = timeout_at(by, self.find(headers, peer)).await.unwrap_or(Err(Refusal::Late));
+        self.conclude(path, headers, begun, found)
+    }
+
+    /// Who it is by what was found, which is counted. Credentials are of no use any more.
+    fn conclude(
+        &self,
+        path: &str,
+        headers: &mut HeaderMap,
+        begun: Instant,
+        found: Result<Option<Arc<User>>, Refusal>,
+    ) -> Requester {
         headers.remove(AUTHORIZATION);
         self.request_header.load().strip(headers);
         let (requester, refusal) = match found {
@@ -202,6 +230,7 @@ impl Authentication {
             Ok(None) => (self.without_credential(path), Attempt::Failure),
             Err(Refusal::Bad) => (Requester::Refused, Attempt::Error),
             Err(Refusal::Undecided) => (Requester::Undecided, Attempt::Error),
+            Err(Refusal::Late) => (Requester::Late, Attempt::Error),
         };
         let attempt = match requester.user() {
             Some(user) => {

@@ -37,13 +37,15 @@ impl Handler for Frontend {
 
     async fn handle(&self, request: Request<Incoming>, peer: &Arc<Peer>) -> Response<Body> {
         let (mut head, body) = request.into_parts();
-        let requester = self.authentication.authenticate(head.uri.path(), &mut head.headers, peer).await;
+        let received = self.server.receive(&head);
+        let by = self.server.due(&received);
+        let requester = self.authentication.authenticate_by(by, head.uri.path(), &mut head.headers, peer).await;
         if let Some(source) = head.extensions.get_mut::<Source>() {
             source.is_front_proxy = self.authentication.is_front_proxy(peer);
         }
         let is_stranger = !matches!(&requester, Requester::User(user) if !is_anonymous(user));
         let is_multiplexed = head.version == Version::HTTP_2;
-        let mut response = self.server.answer(Request::from_parts(head, body), requester).await;
+        let mut response = self.server.answer_received(received, head, body, requester).await;
         // Strangers get one request out of a connection: with many they could keep a server busy at little cost.
         if response.status() == StatusCode::UNAUTHORIZED || (is_stranger && is_multiplexed) {
             response.extensions_mut().insert(CloseConnection);

@@ -11,6 +11,7 @@
 //! In every room one user has a share only, and a short queue is served so that whoever holds least comes first.
 
 mod goaway;
+mod network;
 mod room;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
 
 pub(crate) use self::goaway::Goaway;
+pub(crate) use self::network::network;
 pub(crate) use self::room::{Room, Seat};
 use crate::access_webhook::ACCESS_WEBHOOK_PATH;
 use crate::body::Body;

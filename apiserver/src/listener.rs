@@ -144,7 +144,7 @@ async fn accept<H: Handler>(socket: &TcpListener, shared: &Arc<Shared<H>>) {
         let Ok(place) = places.clone().acquire_owned().await else { return };
         let (stream, address) = accept_one(socket).await;
         let Some(share) = addresses.take(address.ip()) else {
-            tracing::debug!(%address, "closed a connection: its address has too many");
+            tracing::debug!(%address, "closed a connection: its address or network has too many");
             continue;
         };
         let shared = shared.clone();

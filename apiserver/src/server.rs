@@ -5,6 +5,7 @@
 
 mod documents;
 mod parts;
+mod received;
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -25,6 +26,7 @@ use uuid::Uuid;
 
 pub use self::parts::{ServerOptions, ServerParts};
 
+use self::received::Received;
 use crate::access_webhook::{self, ACCESS_WEBHOOK_PATH};
 use crate::audit::{self, Arrival, Auditor, Content, Trail};
 use crate::authentication::{OpenIdDocuments, Requester};
@@ -43,7 +45,6 @@ use crate::request_info::Verb;
 use crate::resource::watch::Watches;
 use crate::resource::{self, Answer, Call, Target};
 use crate::respond;
-use crate::takeover;
 use crate::version::ServerVersion;
 use crate::visit::Visit;
 use crate::witness::Witness;
@@ -149,12 +150,28 @@ impl Server {
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: fmt::Display,
     {
-        let (now, begun) = (self.clock.now(), Instant::now());
-        let (came, (mut head, body)) = (requester.into(), request.into_parts());
+        let (head, body) = request.into_parts();
+        let received = self.receive(&head);
+        self.answer_received(received, head, body, requester.into()).await
+    }
+
+    /// Answers a request of which all but the body came a moment ago. Meanwhile it was found out who asks.
+    pub(crate) async fn answer_received<B>(
+        &self,
+        received: Received,
+        mut head: Parts,
+        body: B,
+        came: Requester,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: fmt::Display,
+    {
+        let Received { now, begun, asked } = received;
         let requester = self.in_groups(&came);
         let wanted = Wanted::take(&mut head.headers);
         let audit_id = audit_id(&head.headers);
-        let (mut visit, mut response) = match read(&head, now) {
+        let (mut visit, mut response) = match asked {
             Ok(request) => {
                 let labels = self.requests.labels(&request, &head.headers);
                 let user = requester.user();
@@ -267,6 +284,10 @@ impl Server {
             Requester::Refused => return unauthorized(),
             // Not 401: clients would throw away a credential that is good.
             Requester::Undecided => return limits::too_many(),
+            Requester::Late => {
+                visit.is_terminated = true;
+                return refuse(&too_late());
+            }
             Requester::Nobody => {
                 let health = if self.is_open(request) { self.answer_health(request).await } else { None };
                 return health.unwrap_or_else(unauthorized);
@@ -296,19 +317,13 @@ impl Server {
             Ok(Err(Refusal::Told(status))) => refuse(&status),
             Err(_elapsed) => {
                 visit.is_terminated = true;
-                refuse(&Status::timeout("request did not complete within the allotted timeout", 0))
+                refuse(&too_late())
             }
         };
         if let Some(impersonated) = impersonated {
             response.extensions_mut().insert(impersonated);
         }
         response
-    }
-
-    /// When the request must be answered. Of a watch that is when it must have begun.
-    fn deadline(&self, request: &Request, begun: Instant) -> Result<Instant, Box<Status>> {
-        let wanted = if request.is_watch() { None } else { request.timeout()? };
-        Ok(begun + wanted.map_or(self.request_timeout, |wanted| wanted.min(self.request_timeout)))
     }
 
     /// Finds out as whom the request is to be taken, takes a seat for it, and asks whether it may be.
@@ -446,17 +461,8 @@ enum Refusal {
     Told(Box<Status>),
 }
 
-/// Reads what is asked for, or says why it is not even read.
-fn read(head: &Parts, now: SystemTime) -> Result<Request, Box<Response<Body>>> {
-    let refuse = |status: &Status| Box::new(respond::status(&Form::of_status(&head.headers, None, now), status));
-    if let Some(status) = takeover::refusal(head) {
-        let mut response = refuse(&status);
-        response.extensions_mut().insert(CloseConnection);
-        return Err(response);
-    }
-    // A target that is only a host and a port is no path, and stands for none.
-    let target = head.uri.path_and_query().map_or("", |target| target.as_str());
-    Request::parse(&head.method, target).map_err(|error| refuse(&error.into()))
+fn too_late() -> Status {
+    Status::timeout("request did not complete within the allotted timeout", 0)
 }
 
 /// The client's, or a new one.

@@ -10,6 +10,8 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
+pub(crate) use self::attentive::MOST_AT_ONCE;
+
 use self::attentive::{AttentiveError, attentive};
 use self::pod::PodError;
 use self::timely::timely;
@@ -61,7 +63,7 @@ impl Cluster {
             attentive: legible(timely(attentive(own.clone())?)),
             own: legible(timely(Client::try_from(own)?)),
             // What is to be taken away waits for the answers of both: whom the cluster believes is followed by the first.
-            authentication: timely(attentive(authentication)?),
+            authentication: legible(timely(attentive(authentication)?)),
             authorization: legible(timely(attentive(authorization)?)),
         })
     }

@@ -114,7 +114,6 @@ impl Mode {
                 cache: TokenCacheOptions::default(),
             },
             Self::Aggregated(aggregated) => {
-                let ttl = aggregated.flags.authentication_token_webhook_cache_ttl;
                 let client = aggregated.cluster.authentication.clone();
                 let reviews =
                     TokenReviews::new(client, aggregated.audiences.clone()).counted_by(metrics.token_reviews.clone());
@@ -123,7 +122,7 @@ impl Mode {
                     others: vec![Arc::new(reviews)],
                     audiences: aggregated.audiences.clone(),
                     own_issuers: Vec::new(),
-                    cache: TokenCacheOptions { known_for: ttl, unknown_for: ttl, ..TokenCacheOptions::default() },
+                    cache: aggregated::token_cache(&aggregated.flags),
                 }
             }
         }

@@ -4,14 +4,14 @@
 //! choose where they land. Known tokens and unknown ones are remembered apart, so that a flood of invented tokens displaces
 //! only other invented ones. Refusals are not remembered: a key that was not there a moment ago may be there now.
 //!
-//! Look-ups have seats in a [`Room`], on account of the address that a token comes from: nobody is known yet. So whoever invents
-//! tokens, while it takes long to find out that nobody knows them, leaves seats for others.
+//! Look-ups have seats in a [`Room`], on account of where a token comes from: nobody is known yet. So whoever invents tokens,
+//! while it takes long to find out that nobody knows them, leaves seats for others.
 
 pub(crate) mod generations;
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use uuid::Uuid;
 use self::generations::Generations;
 use super::identity;
 use super::token::{MAX_TOKEN_BYTES, Token, TokenAuthenticator, TokenError};
-use crate::limits::{Room, Seat, TooMany};
+use crate::limits::{Room, Seat, TooMany, network};
 use crate::metrics::{Memory, TokenCacheMetrics};
 
 /// How a cache behaves.
@@ -171,8 +171,10 @@ impl TokenCache {
             lock(&self.state).remember(key, &outcome, &self.options);
             return Ok(outcome?);
         }
-        let seat = self.room.enter(&holder(from)).await.map_err(|TooMany| TokenCacheError::TooMany)?;
         let lookup = {
+            // Given back at once by who only waits for somebody else's look-up.
+            let seat = self.room.enter(&network(from).to_string()).await;
+            let seat = seat.map_err(|TooMany| TokenCacheError::TooMany)?;
             let mut state = lock(&self.state);
             // Someone else may have been faster.
             match state.find(&key, Instant::now()) {
@@ -230,17 +232,6 @@ impl State {
             Ok(Some(user)) => self.known.insert(key, user.clone(), now + options.known_for),
             Ok(None) => self.unknown.insert(key, (), now + options.unknown_for),
             Err(_) => {}
-        }
-    }
-}
-
-/// On whose account a token is looked up. Whoever has one IPv6 address usually has all of its network.
-fn holder(from: IpAddr) -> String {
-    match from.to_canonical() {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
         }
     }
 }

@@ -1,19 +1,22 @@
-//! How many connections each address has, so that none takes all.
+//! How many connections each address has, or each network of IPv6, so that none takes all.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::limits::network;
+
 /// The connections of all addresses.
 pub(super) struct Addresses {
     most: usize,
+    /// By network.
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
 /// One connection of an address, until it is dropped.
 pub(super) struct Share {
     addresses: Arc<Addresses>,
-    address: IpAddr,
+    network: IpAddr,
 }
 
 // === impl Addresses ===
@@ -24,15 +27,16 @@ impl Addresses {
         Self { most, open: Mutex::default() }
     }
 
-    /// One more connection, unless the address has all it may have.
+    /// One more connection, unless the address or its network has all it may have.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Share> {
+        let network = network(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.entry(address).or_default();
+        let count = open.entry(network).or_default();
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        Some(Share { addresses: self.clone(), address })
+        Some(Share { addresses: self.clone(), network })
     }
 }
 
@@ -41,11 +45,14 @@ impl Addresses {
 impl Drop for Share {
     fn drop(&mut self) {
         let mut open = self.addresses.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(&self.address) {
+        if let Some(count) = open.get_mut(&self.network) {
             *count -= 1;
             if *count == 0 {
-                open.remove(&self.address);
+                open.remove(&self.network);
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

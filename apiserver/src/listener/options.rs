@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct ListenerOptions {
     /// How many connections may be open. Beyond that, new ones wait in the system's queue.
     pub max_connections: usize,
-    /// How many of them may come from one address. Beyond that, new ones are closed.
+    /// How many of them may come from one address, or from one network of IPv6 (/64). Beyond that, new ones are closed.
     pub max_connections_per_address: usize,
     /// How long a TLS handshake may take.
     pub handshake_timeout: Duration,

@@ -253,7 +253,7 @@ async fn known_keys_stay_until_an_issuer_is_reached_in_another_way() {
     assert_eq!(name(&believer, &old_token).await, Ok(Some("jane".to_owned())));
 
     issuer.behave(Manner::Proper);
-    believer.set_issuers(&[right.clone()], &Algorithms::all()).unwrap();
+    believer.set_issuers(std::slice::from_ref(&right), &Algorithms::all()).unwrap();
     eventually("its keys", async || name(&believer, &new_token).await.is_ok()).await;
     assert!(name(&believer, &old_token).await.is_err(), "what it publishes counts again");
 

@@ -12,6 +12,7 @@ mod rotation;
 mod running;
 mod service_accounts;
 mod site;
+mod slow;
 mod spoofing;
 mod tokens;
 mod union;

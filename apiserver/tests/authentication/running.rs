@@ -14,7 +14,7 @@ use bailiwick_registry::{Attributes, AuthorizationError, Authorizer, Decision, R
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions, Folder};
 use bailiwick_test_host::pki::Identity;
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -49,6 +49,7 @@ pub(crate) struct Running {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
+    pub(crate) headers: HeaderMap,
     pub(crate) text: String,
     /// It ends when the server ends it.
     connection: JoinHandle<Result<(), hyper::Error>>,
@@ -177,9 +178,9 @@ impl Answer {
         connection: JoinHandle<Result<(), hyper::Error>>,
         sender: Box<dyn Any + Send>,
     ) -> Result<Self, hyper::Error> {
-        let code = response.status();
-        let body = response.into_body().collect().await?.to_bytes();
-        Ok(Self { code, text: String::from_utf8_lossy(&body).into_owned(), connection, _sender: sender })
+        let (head, body) = response.into_parts();
+        let text = String::from_utf8_lossy(&body.collect().await?.to_bytes()).into_owned();
+        Ok(Self { code: head.status, headers: head.headers, text, connection, _sender: sender })
     }
 
     /// Whether the server ends the connection behind its answer.

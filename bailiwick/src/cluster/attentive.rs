@@ -2,7 +2,8 @@
 //!
 //! All it does goes over one connection of HTTP/2, on which the cluster is asked for a sign of life whenever it has been silent
 //! for a moment. So a connection that is broken without either side having been told ends with everything on it, and whoever
-//! follows something learns that they have lost it. It is for few: a cluster bounds what goes over one connection.
+//! follows something learns that they have lost it. A cluster bounds what goes over one connection: whoever asks a lot over it has no
+//! more than [`MOST_AT_ONCE`] under way.
 //!
 //! Where HTTP/2 is not spoken, and where a proxy stands between, which would answer by itself, nothing is gained and nothing lost.
 
@@ -23,6 +24,11 @@ use tower::{BoxError, ServiceBuilder};
 const SILENCE: Duration = Duration::from_millis(250);
 const SIGN_OF_LIFE: Duration = Duration::from_millis(600);
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// How many questions on account of others may be under way over one such connection. kube-apiserver takes 100 requests of a
+/// connection at a time unless it is told otherwise. What is beyond that would wait in one line, in which nobody has a share. A few
+/// are left for what is followed over the same connection.
+pub(crate) const MOST_AT_ONCE: usize = 90;
 
 /// Why there is no such client.
 #[derive(Debug, thiserror::Error)]

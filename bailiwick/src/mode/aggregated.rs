@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bailiwick_apiserver::{
     AccessReviewOptions, AccessReviews, ClusterAuthentication, ClusterNamespaces, ClusterQuotas, ClusterRoles,
-    Endpoints, Health, HostApi, WebhookCallers,
+    Endpoints, Health, HostApi, TokenCacheOptions, WebhookCallers,
 };
 use bailiwick_registry::{
     Allocations, AuthorizerChain, BundleRules, CatalogRules, ClaimDefinitionRules, Directory, Exposure, GroupsCount,
@@ -15,20 +15,17 @@ use bailiwick_registry::{
 
 use super::{Aggregated, Api, chain};
 use crate::acting::ClusterHost;
+use crate::cluster::MOST_AT_ONCE;
 use crate::controllers::elected::{account, home};
+use crate::flags::ModeFlags;
 use crate::handler::{HandlerError, Parts};
 
 pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, HandlerError> {
     let Aggregated { cluster, flags, .. } = aggregated;
     let host: Arc<dyn Host> = Arc::new(HostApi::new(ClusterHost(cluster.own.clone())));
-    let options = AccessReviewOptions {
-        allowed_for: flags.authorization_webhook_cache_authorized_ttl,
-        refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
-        ..AccessReviewOptions::default()
-    };
     let directory = Arc::new(Directory::new(GroupsCount::ForOrganizations));
-    let reviews =
-        AccessReviews::new(cluster.authorization.clone(), options).counted_by(parts.metrics.access_reviews.clone());
+    let reviews = AccessReviews::new(cluster.authorization.clone(), access_reviews(flags));
+    let reviews = reviews.counted_by(parts.metrics.access_reviews.clone());
     let callers = WebhookCallers::new(flags.authorization_webhook_callers.clone());
     let asked = AuthorizerChain::new(vec![Box::new(callers), Box::new(reviews)]);
     let authorizer = chain(&parts.always_allow, asked, &directory);
@@ -81,6 +78,23 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     })
 }
 
+/// How the cluster is asked whose tokens are.
+pub(super) fn token_cache(flags: &ModeFlags) -> TokenCacheOptions {
+    let ttl = flags.authentication_token_webhook_cache_ttl;
+    // Whom the cluster believes is followed over the same connection.
+    TokenCacheOptions { known_for: ttl, unknown_for: ttl, max_lookups: MOST_AT_ONCE, ..TokenCacheOptions::default() }
+}
+
+/// How the cluster is asked what users may do.
+fn access_reviews(flags: &ModeFlags) -> AccessReviewOptions {
+    AccessReviewOptions {
+        allowed_for: flags.authorization_webhook_cache_authorized_ttl,
+        refused_for: flags.authorization_webhook_cache_unauthorized_ttl,
+        max_questions: MOST_AT_ONCE,
+        ..AccessReviewOptions::default()
+    }
+}
+
 /// Believes whom the cluster believes, from now on.
 async fn believe(parts: &Parts, aggregated: &Aggregated) {
     let source = ClusterAuthentication {
@@ -98,3 +112,6 @@ async fn believe(parts: &Parts, aggregated: &Aggregated) {
     }
     tokio::spawn(source.follow(parts.authentication.clone()));
 }
+
+#[cfg(test)]
+mod tests;

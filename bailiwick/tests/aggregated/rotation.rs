@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bailiwick_test_host::pki::{Authority, Identity};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::direct::Direct;
@@ -14,6 +15,8 @@ use crate::world::{ENTRIES, World, eventually, world};
 const USER: [(&str, &str); 2] = [("x-remote-user", "admin"), ("x-remote-group", "system:masters")];
 /// How many requests have to pass after each step.
 const MORE: usize = 20;
+/// A time that a cluster stores, and no client of kube reads.
+const LAST: &str = "9999-12-31T23:59:59Z";
 const CONFIG_MAP: &str = "get configmap extension-apiserver-authentication -n kube-system -o json";
 
 /// R-20, for the authority of the front proxy: first both are believed, then the aggregator shows the new one's certificate,
@@ -79,7 +82,7 @@ async fn the_aggregators_authority_is_replaced_under_load() {
 }
 
 /// R-20, for the authorities of clients: one that the cluster's ConfigMap names from now on is believed, and one that it names no
-/// more is not; those of the others stay.
+/// more is not; those of the others stay. So it is where someone has written a time there that clients cannot read.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authority_of_clients_comes_and_goes() {
     let (_turn, world) = world().await;
@@ -94,18 +97,27 @@ async fn an_authority_of_clients_comes_and_goes() {
     assert!(is_known(&known).await && !is_known(&newcomer).await);
     let place = "configmap extension-apiserver-authentication -n kube-system";
     let before = world.run(&format!("get {place} -o jsonpath={{.data.client-ca-file}}")).await;
-    let name = async |authorities: &str| {
-        let patch = serde_json::json!({"data": {"client-ca-file": authorities}}).to_string();
+    let change = async |patch: Value| {
+        let patch = patch.to_string();
         let words = format!("patch {place} --type=merge -p");
         let words = words.split(' ').chain([patch.as_str()]);
         world.cluster.kubectl(words).await.unwrap().success().unwrap();
     };
+    let name = async |authorities: &str| change(json!({"data": {"client-ca-file": authorities}})).await;
+    let illegible = json!([{
+        "manager": "x", "operation": "Update", "apiVersion": "v1",
+        "time": LAST, "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}},
+    }]);
+    change(json!({"metadata": {"managedFields": illegible}})).await;
+    assert!(world.run(&format!("get {place} -o yaml --show-managed-fields")).await.contains(LAST));
     name(&format!("{before}{}", authority.certificate())).await;
     let came = eventually("the new authority is believed", async || is_known(&newcomer).await).await;
     assert!(is_known(&known).await && !is_known(&stranger).await);
     name(&before).await;
     let went = eventually("it is no longer believed", async || !is_known(&newcomer).await).await;
     assert!(is_known(&known).await);
+    // Forgets whose the fields are, as one entry without anything in it does.
+    change(json!({"metadata": {"managedFields": [{}]}})).await;
     println!("an authority of clients was believed after {came:?}, and no longer after {went:?}");
     server.stop().await;
 }
@@ -118,7 +130,7 @@ fn write(path: &std::path::Path, text: &str) {
 }
 
 fn only(authority: &str) -> String {
-    serde_json::json!({"data": {"requestheader-client-ca-file": authority}}).to_string()
+    json!({"data": {"requestheader-client-ca-file": authority}}).to_string()
 }
 
 async fn is_believed(direct: &Direct) -> bool {

@@ -11,7 +11,8 @@ use super::*;
 /// Where tokens come from, unless it is said.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Knows tokens that begin with `good`, refuses those that begin with `bad`, and counts how often it is asked.
+/// Knows tokens that begin with `good`, refuses those that begin with `bad`, never answers about those that begin with
+/// `stuck`, and counts how often it is asked.
 #[derive(Default)]
 struct Counting {
     asked: AtomicUsize,
@@ -27,6 +28,9 @@ impl TokenAuthenticator for Counting {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_under_way.fetch_max(under_way, Ordering::SeqCst);
+        if token.expose().starts_with("stuck") {
+            std::future::pending::<()>().await;
+        }
         if let Some(gate) = &self.gate {
             gate.acquire().await.unwrap().forget();
         }
@@ -227,27 +231,59 @@ async fn one_address_leaves_places_for_others() {
     }
 }
 
+/// Two who wait for a place, each from an address of its own, to ask about the same token.
+async fn queue(cache: &Arc<TokenCache>) -> [JoinHandle<Result<Option<String>, String>>; 2] {
+    let waiting = [elsewhere(1), elsewhere(2)].map(|from| {
+        let cache = cache.clone();
+        tokio::spawn(async move { ask_from(from, &cache, "other").await })
+    });
+    while cache.room.waiting() < 2 {
+        tokio::task::yield_now().await;
+    }
+    waiting
+}
+
 /// Who has waited for a place takes what was found out meanwhile.
 #[tokio::test(start_paused = true)]
 async fn what_was_remembered_meanwhile_is_not_asked_again() {
-    let options = TokenCacheOptions { max_lookups: 1, ..TokenCacheOptions::default() };
+    let options = TokenCacheOptions { max_lookups: 2, ..TokenCacheOptions::default() };
     let world = gated(options, Some(Semaphore::new(0)));
-    let held = flood(&world, [(HERE, "good".to_owned())].into_iter()).await;
+    // One place never gets free: the second who waits has that of the first, once it was found out what both want to know.
+    let held = flood(&world, ["good", "stuck"].map(|token| (HERE, token.to_owned())).into_iter()).await;
     let (cache, counting) = world;
-    let waiting: Vec<_> = [elsewhere(1), elsewhere(2)]
-        .map(|from| {
-            let cache = cache.clone();
-            tokio::spawn(async move { ask_from(from, &cache, "other").await })
-        })
-        .into();
-    while cache.room.waiting() < 1 {
-        tokio::task::yield_now().await;
-    }
+    let waiting = queue(&cache).await;
     counting.gate.as_ref().unwrap().add_permits(2);
-    for asking in held.into_iter().chain(waiting) {
-        let _ = asking.await.unwrap();
+    for waiting in waiting {
+        assert_eq!(waiting.await.unwrap(), Ok(None));
     }
-    assert_eq!(counting.asked.load(Ordering::SeqCst), 2, "once for each token");
+    assert_eq!(held.into_iter().next().unwrap().await.unwrap(), Ok(Some("good".to_owned())));
+    assert_eq!(counting.asked.load(Ordering::SeqCst), 3, "once for each token");
+}
+
+/// Who has waited for a place, and finds that somebody else asks already, needs none.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_the_look_up_of_another_leaves_the_place() {
+    let options = TokenCacheOptions { max_lookups: 2, ..TokenCacheOptions::default() };
+    let world = gated(options, Some(Semaphore::new(0)));
+    let held = flood(&world, ["good-1", "good-2"].map(|token| (HERE, token.to_owned())).into_iter()).await;
+    let (cache, counting) = world;
+    let waiting = queue(&cache).await;
+    counting.gate.as_ref().unwrap().add_permits(2);
+    for held in held {
+        assert!(held.await.unwrap().is_ok());
+    }
+    let mut next = tokio::spawn({
+        let cache = cache.clone();
+        async move { ask_from(elsewhere(3), &cache, "good-next").await }
+    });
+    let refused = timeout(2 * options.patience, &mut next).await;
+    assert!(refused.is_err(), "it is being looked up: {refused:?}");
+    assert_eq!(counting.asked.load(Ordering::SeqCst), 4, "once for each token");
+    counting.gate.as_ref().unwrap().add_permits(2);
+    for waiting in waiting {
+        assert_eq!(waiting.await.unwrap(), Ok(None));
+    }
+    assert_eq!(next.await.unwrap(), Ok(Some("good-next".to_owned())));
 }
 
 /// S-20: while an issuer cannot be reached, whoever waits for it keeps nobody out whose key is known.
