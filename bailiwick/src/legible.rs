@@ -115,9 +115,11 @@ fn readable(lines: Bytes) -> Bytes {
 /// An answer without times that cannot be read; none if it has none, or is no answer.
 fn repaired(line: &str) -> Option<String> {
     let mut answer: Value = serde_json::from_str(line).ok()?;
+    // A kind may be called like a list. What tells them apart is what Kubernetes' own clients go by.
+    let has_items = answer.get("items").is_some_and(Value::is_array);
     let objects = match answer.get("kind").and_then(Value::as_str) {
         None => answer.get_mut("object").into_iter().collect(),
-        Some(kind) if kind.ends_with("List") => {
+        Some(kind) if has_items && kind.ends_with("List") => {
             answer.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten().collect()
         }
         Some(_) => vec![&mut answer],

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::registry::Registry;
 use crate::selection::Selection;
 use crate::served_kind::ServedKind;
-use crate::watch::{ObjectWatch, WatchFrom};
+use crate::watch::{ObjectWatch, WatchEvent, WatchFrom};
 
 /// How long to wait before a kind is followed again whose watch has failed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -127,30 +127,35 @@ impl<P: Picture> Follower<P> {
     async fn go_on(&mut self, watch: &mut ObjectWatch) -> Result<()> {
         loop {
             let batch = watch.next().await?;
-            let mut changes = Vec::new();
-            for event in &batch.events {
-                let object = self.read(&event.object)?;
-                changes.push(match event.event_type {
-                    EventType::Deleted => self.removed(&object),
-                    _ => self.set(object),
-                });
-            }
-            if !changes.is_empty() {
-                self.picture.apply(changes);
-            }
+            self.take_over(&batch.events)?;
             self.tell(batch.through);
         }
     }
 
-    fn set(&mut self, object: Object) -> Change {
-        self.known.insert(Place::of(&object));
-        Change::Set(object)
+    /// Takes over events, up to one that cannot be read. What is known and what the picture has are the same then, too: what is
+    /// not known any more would never be taken out of it.
+    fn take_over(&mut self, events: &[WatchEvent]) -> Result<()> {
+        let mut changes = Vec::with_capacity(events.len());
+        let read = events.iter().try_for_each(|event| self.change(event).map(|change| changes.push(change)));
+        if !changes.is_empty() {
+            self.picture.apply(changes);
+        }
+        read
     }
 
-    fn removed(&mut self, object: &Object) -> Change {
-        let place = Place::of(object);
-        self.known.remove(&place);
-        Change::Removed(place)
+    fn change(&mut self, event: &WatchEvent) -> Result<Change> {
+        let object = self.read(&event.object)?;
+        let place = Place::of(&object);
+        Ok(match event.event_type {
+            EventType::Deleted => {
+                self.known.remove(&place);
+                Change::Removed(place)
+            }
+            _ => {
+                self.known.insert(place);
+                Change::Set(object)
+            }
+        })
     }
 
     fn tell(&mut self, through: u64) {
@@ -162,3 +167,6 @@ impl<P: Picture> Follower<P> {
         self.kind.read(encoded).map_err(|error| error.about(&self.kind.resource(), ""))
     }
 }
+
+#[cfg(test)]
+mod tests;

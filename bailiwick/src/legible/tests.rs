@@ -61,6 +61,19 @@ async fn an_object_that_has_such_a_time_is_read() {
     }
 }
 
+/// An object is one whatever its kind is called, also if it has items of some other form.
+#[test]
+fn a_kind_may_be_called_like_a_list() {
+    for items in [Value::Null, json!({ "a": 1 })] {
+        let mut object = config_map("a", LAST);
+        object["kind"] = "AllowList".into();
+        object["items"] = items;
+        let found: Value = serde_json::from_slice(&readable(object.to_string().into())).unwrap();
+        object["metadata"]["managedFields"][1].as_object_mut().unwrap().remove("time");
+        assert_eq!(found, object, "and nothing else is changed");
+    }
+}
+
 #[tokio::test]
 async fn a_watch_goes_on_behind_one() {
     let event = |name: &str, time: &str| {

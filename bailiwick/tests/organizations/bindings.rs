@@ -17,6 +17,8 @@ in_both_modes!(
 
 const ACME: &str = "acme-web";
 const BETA: &str = "beta-web";
+/// A time that is stored, and that many clients cannot read.
+const LAST: &str = "9999-12-31T23:59:59Z";
 
 fn bindings(namespace: &str) -> String {
     format!("{API}/namespaces/{namespace}/orgrolebindings")
@@ -167,8 +169,9 @@ async fn bindings_go_with_their_namespace(site: Site) {
     bob.may_not("create", "configmaps", "short").await;
 }
 
-/// S-22: whatever becomes of the RoleBinding by which a cluster gives the role, its label, its owner, its subjects: whoever is
-/// in the group has the role, and nobody else. Where there is none, there is nothing to edit.
+/// S-22: whatever becomes of the RoleBinding by which a cluster gives the role, its label, its owner, its subjects, or a time in
+/// it that clients cannot read: whoever is in the group has the role, and nobody else. Where there is none, there is nothing to
+/// edit.
 async fn whoever_edits_what_was_derived_changes_nothing(site: Site) {
     with_group(&site).await;
     let (root, bob, mallory) = (site.root(), site.user("bob"), site.user("mallory"));
@@ -178,6 +181,10 @@ async fn whoever_edits_what_was_derived_changes_nothing(site: Site) {
     bob.may("create", "configmaps", ACME).await;
     let added = json!([{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory" }]);
     let unlabelled = json!({ "bailiwick.dev/derived-from": null });
+    let illegible = json!([{
+        "manager": "x", "operation": "Update", "apiVersion": "rbac.authorization.k8s.io/v1",
+        "time": LAST, "fieldsType": "FieldsV1", "fieldsV1": { "f:subjects": {} },
+    }]);
     for edit in [
         json!({ "metadata": { "labels": unlabelled } }),
         json!({ "metadata": { "ownerReferences": null } }),
@@ -185,10 +192,14 @@ async fn whoever_edits_what_was_derived_changes_nothing(site: Site) {
         json!({ "metadata": { "labels": unlabelled, "ownerReferences": null }, "subjects": added }),
         json!({ "subjects": added }),
         json!({ "subjects": null }),
+        json!({ "metadata": { "managedFields": illegible } }),
     ] {
         match site.mode {
             Mode::Alone => drop(root.merge(&derived, &edit).await.expect(404)),
-            Mode::Behind => drop(root.merge(&derived, &edit).await.expect(200)),
+            Mode::Behind => {
+                let edited = root.merge(&derived, &edit).await.expect(200);
+                assert_eq!(edited.to_string().contains(LAST), edit.to_string().contains(LAST), "{edited}");
+            }
         }
         site.user("alice").merge(&group, &json!({ "users": ["carol"] })).await.expect(200);
         bob.may_not("create", "configmaps", ACME).await;

@@ -1,8 +1,9 @@
 //! Groups of organizations: made, read, changed and removed by those who run the organization.
 
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use crate::site::{API, Site, causes, group, org_group};
+use crate::site::{API, Mode, Site, causes, group, namespace, org_group};
 use crate::status::says;
 
 in_both_modes!(
@@ -14,6 +15,9 @@ in_both_modes!(
     projects_are_found_by_their_owner,
     users_are_a_set,
 );
+
+/// How many projects are made at the same time.
+const AT_ONCE: usize = 16;
 
 /// D-ORG-4, ORG-6, ORG-14, ORG-18, ORG-19, ORG-20, ORG-29, ORG-30: an administrator by name, by a Group, and by a group of
 /// the identity provider forms groups, and reads those of the own organization only.
@@ -47,8 +51,12 @@ async fn a_put_replaces_what_it_has_seen(site: Site) {
     made["users"] = json!(["bob", "carol"]);
     let changed = alice.put(&groups, &made).await.expect(200);
     assert_eq!(changed["users"], json!(["bob", "carol"]));
-    // The state it was made from is gone.
+    // The state it was made from is gone, and nothing of what is made from it is taken over.
+    made["users"] = json!(["carol"]);
     alice.put(&groups, &made).await.expect(409);
+    let kept = alice.get(&format!("{API}/orggroups/Acme:dev")).await.expect(200);
+    assert_eq!(kept["users"], changed["users"]);
+    assert_eq!(kept["metadata"]["generation"], changed["metadata"]["generation"]);
     alice.put(&groups, &org_group("Acme:nobody", &[])).await.expect(404);
     alice.put(&groups, &org_group("Acme:dev", &[])).await.expect(422);
     // There is nothing by name but a way to remove it.
@@ -109,12 +117,21 @@ async fn former_members_do_not_stand_in_the_way(site: Site) {
     alice.merge(&dev, &json!({ "users": ["carol", "bob"] })).await.expect(422);
 }
 
-/// D-ORG-7, ORG-28: members, flattened, sorted, with how they belong.
+/// D-ORG-7, ORG-24, ORG-28: members, flattened, sorted, with how they belong. Whoever only comes with a group of that name is
+/// none, and cannot be put into a group.
 async fn members_are_told_with_how_they_belong(site: Site) {
     site.furnish().await;
     let people = json!({ "memberUsers": ["bob", "carol"], "memberGroups": ["engineers", "from-idp"] });
     site.root().merge(&format!("{API}/organizations/Acme"), &people).await.expect(200);
-    let members = site.user("alice").get(&format!("{API}/organizations/Acme/members")).await.expect(200);
+    let alice = site.user("alice");
+    for group in ["engineers", "from-idp"] {
+        let guest = site.user_in("mallory", &["system:authenticated", group]);
+        guest.get(&format!("{API}/organizations/Acme/members")).await.expect(403);
+        let refusal = alice.post(&format!("{API}/orggroups"), &org_group("Acme:dev", &["bob", "mallory"])).await;
+        assert_eq!(causes(&refusal.expect(422))[0].0, "users[1]");
+        assert!(guest.groups().await.iter().all(|group| !group.starts_with("org:")));
+    }
+    let members = alice.get(&format!("{API}/organizations/Acme/members")).await.expect(200);
     assert_eq!((&members["kind"], &members["metadata"]["name"]), (&json!("OrganizationMembers"), &json!("Acme")));
     let expected = json!([
         { "user": "bob", "via": ["memberUsers"] },
@@ -125,18 +142,28 @@ async fn members_are_told_with_how_they_belong(site: Site) {
     site.root().get(&format!("{API}/organizations/Nope/members")).await.expect(404);
 }
 
-/// ORG-3, ORG-38, ORG-40: projects by one list, or by the organization.
+/// ORG-3, ORG-38, ORG-40: projects by one list, or by the organization: a thousand of them, and fewer where a cluster is shared.
 async fn projects_are_found_by_their_owner(site: Site) {
     site.furnish().await;
     let root = site.root();
-    for number in 0..20 {
-        site.make_project(&format!("acme-{number:02}"), "organizations__Acme").await;
-    }
+    let most = match site.mode {
+        Mode::Alone => 1_000,
+        Mode::Behind => 20,
+    };
+    let make = async |number: usize| {
+        let (name, owner) = (format!("acme-{number:03}"), "organizations__Acme");
+        match number {
+            // As soon as they are made, these are looked for among all there are: too dear for each of a thousand.
+            0..20 => site.make_project(&name, owner).await,
+            _ => drop(root.post("/api/v1/namespaces", &namespace(&name, Some(owner))).await.expect(201)),
+        }
+    };
+    stream::iter(0..most).map(make).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
     let listed =
         root.get("/api/v1/namespaces?labelSelector=openshift.io/owner%3Dorganizations__Acme").await.expect(200);
     let names: Vec<Value> =
         listed["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].clone()).collect();
-    assert_eq!(names.len(), 21);
+    assert_eq!(names.len(), most + 1);
     let projects = site.user("alice").get(&format!("{API}/organizations/Acme/projects")).await.expect(200);
     assert_eq!(projects["projects"], json!(names));
     site.user("alice").get(&format!("{API}/organizations/Beta/projects")).await.expect(403);

@@ -49,6 +49,7 @@ fn members_are_in_the_groups_that_name_them() {
     assert_eq!(groups(&directory, "carol", &[]), some(&["engineers", "org:Acme:dev"]));
     assert_eq!(groups(&directory, "carol", &["engineers"]), some(&["engineers", "org:Acme:dev"]));
     assert_eq!(groups(&directory, "mallory", &["a"]), None, "no member");
+    assert_eq!(groups(&directory, "mallory", &["engineers"]), None, "nor by what they come with");
     assert_eq!(groups(&directory, "dave", &["a"]), None);
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
 use bailiwick_storage::testing::SimDisk;
-use bailiwick_storage::{Resource, Store, Txn};
+use bailiwick_storage::{Key, Resource, Store, Txn};
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,9 +18,13 @@ struct World {
     _registry: Arc<Registry>,
 }
 
+fn key(plural: &'static str, name: &str) -> Key {
+    Resource::new(GROUP.as_bytes(), plural.as_bytes()).unwrap().object(name).unwrap()
+}
+
 /// Written past all rules.
 async fn put(store: &dyn Store, plural: &'static str, name: &str, fields: Value) {
-    let key = Resource::new(GROUP.as_bytes(), plural.as_bytes()).unwrap().object(name).unwrap();
+    let key = key(plural, name);
     let kind = if plural == "clusterroles" { "ClusterRole" } else { "ClusterRoleBinding" };
     let mut object =
         json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": name } });
@@ -35,6 +39,17 @@ async fn put(store: &dyn Store, plural: &'static str, name: &str, fields: Value)
         Some(found) => Txn::new().update(key, object.to_string(), found.revision),
     };
     store.commit(txn).await.unwrap();
+}
+
+/// Whatever it is.
+async fn put_bytes(store: &dyn Store, plural: &'static str, name: &str, stored: &str) {
+    store.commit(Txn::new().create(key(plural, name), stored.to_owned())).await.unwrap();
+}
+
+async fn remove(store: &dyn Store, plural: &'static str, name: &str) {
+    let key = key(plural, name);
+    let found = store.get(&key, At::Latest).await.unwrap().record.unwrap();
+    store.commit(Txn::new().delete(key, found.revision)).await.unwrap();
 }
 
 async fn put_role(store: &dyn Store, name: &str, resource: &str) {
@@ -108,4 +123,29 @@ async fn a_role_counts_whatever_is_said_of_the_owners_of_its_fields() {
     put(&*store, "clusterroles", "good", role).await;
     bind(&*store, "good").await;
     assert_eq!(World::on(store).await.given(), ["pods"]);
+}
+
+/// A removal counts, though what was stored behind it is no JSON; and so does what comes behind that, and whoever begins then.
+#[tokio::test]
+async fn what_cannot_be_read_keeps_no_removal() {
+    let disk = SimDisk::default();
+    let store: Arc<dyn Store> = Arc::new(Embedded::open(EmbeddedOptions::new(Arc::new(disk))).await.unwrap());
+    put_role(&*store, "good", "pods").await;
+    bind(&*store, "good").await;
+    let world = World::on(store).await;
+    assert_eq!(world.given(), ["pods"]);
+
+    remove(&*world.store, "clusterroles", "good").await;
+    let damaged =
+        r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"},"rules":["#;
+    put_bytes(&*world.store, "clusterroles", "a", damaged).await;
+    world.comes_to(&[]).await;
+    put_role(&*world.store, "good", "secrets").await;
+    world.comes_to(&["secrets"]).await;
+    remove(&*world.store, "clusterroles", "good").await;
+    put_bytes(&*world.store, "clusterroles", "b", "nothing like an object").await;
+    world.comes_to(&[]).await;
+    put_role(&*world.store, "good", "configmaps").await;
+    world.comes_to(&["configmaps"]).await;
+    assert_eq!(World::on(world.store.clone()).await.given(), ["configmaps"], "a server that begins now");
 }
