@@ -9,6 +9,7 @@ use kube::{Client, Config};
 use serde_json::Value;
 
 use crate::flags::ClusterFlags;
+use crate::legible::legible;
 use crate::report;
 
 /// How long an answer may take.
@@ -56,7 +57,8 @@ impl Cluster {
         let mut config = config.map_err(unusable)?;
         config.read_timeout = Some(ANSWER_LIMIT);
         let client = Client::try_from(config).map_err(|error| ClusterError::Client(Box::new(error)))?;
-        Ok(Self { client })
+        // Otherwise whoever may write an object of a kind decides whether it can be listed, and so removed.
+        Ok(Self { client: legible(client) })
     }
 
     /// The object at a place, if there is one. Nor is there one of a kind that is not served.

@@ -2,9 +2,10 @@
 //! and the classes that they use. Without the servers none of it can be deleted any more, nor can a namespace that it is in.
 //!
 //! It is looked for in every kind that a CustomResourceDefinition defines: claims, resources and classes are such, whether their
-//! definitions can be read at the moment or not. Nothing here decides that something is let go of.
+//! definitions can be read at the moment or not. What cannot be looked at is told of, never taken for nothing. Nothing here decides
+//! that something is let go of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_api::CLAIM_FINALIZER;
 use bailiwick_api::claims::{BOUND_FINALIZER, CLASS_FINALIZER};
@@ -27,7 +28,9 @@ const MOST_TOLD: usize = 20;
 pub(super) struct Holdings {
     pub(super) objects: Vec<Held>,
     /// Kinds that cannot be listed, each with the reason: nobody knows what is held of them.
-    unknown: Vec<String>,
+    pub(super) unknown: Vec<String>,
+    /// For each namespace that has objects of such kinds, held or not, one of them.
+    residents: BTreeMap<String, Place>,
 }
 
 /// An object that is held.
@@ -44,16 +47,25 @@ impl Holdings {
     pub(super) async fn of(cluster: &Cluster) -> Result<Self, ClusterError> {
         let mut holdings = Self::default();
         for definition in cluster.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", "").await? {
-            let Some(resource) = served(&definition) else { continue };
-            let mut objects = Vec::new();
-            let listed = cluster.each(&resource, |metadata| objects.extend(held(&resource, metadata))).await;
-            holdings.objects.append(&mut objects);
+            let Some(resource) = served(&definition) else {
+                // What was made while one was served is kept, and held, as it was.
+                let Place { name, .. } = Place::of(&definition);
+                let kind = definition["spec"]["names"]["kind"].as_str().unwrap_or_default();
+                holdings.unknown.push(format!("{kind} ({name}): no version of it is served"));
+                continue;
+            };
+            let listed = cluster.each(&resource, |metadata| holdings.add(&resource, metadata)).await;
             if let Err(error) = listed {
                 let (kind, plural, group) = (&resource.kind, &resource.plural, &resource.group);
                 holdings.unknown.push(format!("{kind} ({plural}.{group}): {error}"));
             }
         }
         Ok(holdings)
+    }
+
+    /// An object of such a kind in a namespace, held or not, if there is one.
+    pub(super) fn resident(&self, namespace: &str) -> Option<&Place> {
+        self.residents.get(namespace)
     }
 
     /// Whether nothing is held, for certain.
@@ -69,9 +81,7 @@ impl Holdings {
         if let Some(more) = self.objects.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
             report::line(format!("held: {more} more"));
         }
-        for unknown in &self.unknown {
-            report::line(format!("held: it is not known which objects are, of the kind {unknown}"));
-        }
+        self.tell_of_unknown();
         let claims = self.claims();
         if !claims.is_empty() {
             report::line(format!(
@@ -80,6 +90,21 @@ impl Holdings {
                 claims.into_iter().collect::<Vec<_>>().join(",")
             ));
         }
+    }
+
+    /// Says of which kinds nobody knows what is held.
+    pub(super) fn tell_of_unknown(&self) {
+        for unknown in &self.unknown {
+            report::line(format!("held: it is not known which objects are, of the kind {unknown}"));
+        }
+    }
+
+    fn add(&mut self, resource: &ApiResource, metadata: &ObjectMeta) {
+        let Some(place) = place(resource, metadata) else { return };
+        if let Some(namespace) = &place.namespace {
+            self.residents.entry(namespace.clone()).or_insert_with(|| place.clone());
+        }
+        self.objects.extend(held(resource, place, metadata));
     }
 
     /// The kinds of claims among it, as kubectl knows them.
@@ -106,12 +131,14 @@ impl Held {
     }
 }
 
-/// How a kind is listed that a CustomResourceDefinition defines; `None` if it is not served.
+/// How a kind is listed that a CustomResourceDefinition defines; `None` if it is not served. The version that objects are stored in
+/// is the best: to be listed in another they may have to be converted, by somebody who may be gone.
 fn served(definition: &Value) -> Option<ApiResource> {
     let spec = &definition["spec"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let versions = spec["versions"].as_array()?;
-    let version = text(&versions.iter().find(|version| version["served"] == true)?["name"])?;
+    let served: Vec<_> = spec["versions"].as_array()?.iter().filter(|version| version["served"] == true).collect();
+    let stored = served.iter().find(|version| version["storage"] == true);
+    let version = text(&stored.or_else(|| served.first())?["name"])?;
     let group = text(&spec["group"])?;
     Some(ApiResource {
         api_version: format!("{group}/{version}"),
@@ -122,16 +149,20 @@ fn served(definition: &Value) -> Option<ApiResource> {
     })
 }
 
-fn held(resource: &ApiResource, metadata: &ObjectMeta) -> Option<Held> {
-    let is_ours = |finalizer: &String| FINALIZERS.contains(&finalizer.as_str());
-    if !metadata.finalizers.iter().flatten().any(is_ours) {
-        return None;
-    }
-    let place = Place {
+fn place(resource: &ApiResource, metadata: &ObjectMeta) -> Option<Place> {
+    Some(Place {
         api_version: resource.api_version.clone(),
         kind: resource.kind.clone(),
         namespace: metadata.namespace.clone(),
         name: metadata.name.clone()?,
-    };
-    Some(Held { resource: resource.clone(), place, metadata: metadata.clone() })
+    })
 }
+
+fn held(resource: &ApiResource, place: Place, metadata: &ObjectMeta) -> Option<Held> {
+    let is_ours = |finalizer: &String| FINALIZERS.contains(&finalizer.as_str());
+    let is_held = metadata.finalizers.iter().flatten().any(is_ours);
+    is_held.then(|| Held { resource: resource.clone(), place, metadata: metadata.clone() })
+}
+
+#[cfg(test)]
+mod tests;

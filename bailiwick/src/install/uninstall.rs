@@ -4,7 +4,7 @@
 //! Nothing is removed while servers hold something that would then be held for ever, unless that is to be let go.
 //!
 //! What was stored in etcd stays. So do the quotas of projects, which limit them without anybody's help, and the namespace if
-//! someone keeps something of their own in it, such as that etcd.
+//! someone keeps something of their own in it, such as that etcd, or what was let go.
 
 use std::time::Duration;
 
@@ -104,11 +104,19 @@ pub(crate) enum UninstallError {
         "{0} was let go and is held again: stop every server of Bailiwick, also outside of the cluster, and run this again"
     )]
     StaysHeld(String),
+    #[error(
+        "the servers were removed, and have come to hold something meanwhile that nobody lets go of any more: say --release, which leaves it as it is and lets go of it, or install again, delete the claims, and run this again"
+    )]
+    HeldMeanwhile,
+    #[error(
+        "what is held of kinds that cannot be listed ({0}) was not let go, and can never be deleted so: the lines above say why they cannot. Have them served again, and run this again with --release"
+    )]
+    Unlisted(usize),
 }
 
 /// Removes everything, or says what would be.
 pub(super) async fn uninstall(cluster: &Cluster, mode: Mode, claims: Claims) -> Result<(), UninstallError> {
-    let holdings = Holdings::of(cluster).await?;
+    let mut holdings = Holdings::of(cluster).await?;
     let is_kept_up = claims == Claims::Respected && !holdings.are_none();
     if is_kept_up {
         holdings.tell();
@@ -126,19 +134,29 @@ pub(super) async fn uninstall(cluster: &Cluster, mode: Mode, claims: Claims) -> 
     if mode == Mode::Remove && count > 0 {
         wait_for_servers(cluster).await?;
         see_that_derived_stay_gone(cluster).await?;
+        // Until a moment ago servers could still make something theirs.
+        holdings = Holdings::of(cluster).await?;
+        if claims == Claims::Respected && !holdings.are_none() {
+            holdings.tell();
+            return Err(UninstallError::HeldMeanwhile);
+        }
     }
     tell_of_quotas(cluster).await?;
     if claims == Claims::LetGo {
-        count += let_go(cluster, mode, holdings).await?;
+        count += holdings.objects.len();
+        holdings = let_go(cluster, mode, holdings).await?;
     }
     for place in installed(cluster, "v1", "Namespace").await? {
-        if !is_used(cluster, &place.name).await? {
+        if !is_used(cluster, &place.name, &holdings).await? {
             remove(cluster, mode, &place, "it was installed").await?;
             count += 1;
         }
     }
     if mode == Mode::Remove {
         wait_for_namespaces(cluster).await?;
+        if !holdings.unknown.is_empty() {
+            return Err(UninstallError::Unlisted(holdings.unknown.len()));
+        }
     }
     report::line(match (count, mode) {
         (_, Mode::Tell) if is_kept_up => {
@@ -187,10 +205,9 @@ async fn see_that_derived_stay_gone(cluster: &Cluster) -> Result<(), UninstallEr
     }
 }
 
-/// Lets go of what the servers held, and counts it. A server that had its rights a moment ago may hold it again, so it is looked once
-/// more.
-async fn let_go(cluster: &Cluster, mode: Mode, mut holdings: Holdings) -> Result<usize, UninstallError> {
-    let count = holdings.objects.len();
+/// Lets go of what the servers held, and gives what there is then. A server that had its rights a moment ago may hold it again, so it is
+/// looked once more.
+async fn let_go(cluster: &Cluster, mode: Mode, mut holdings: Holdings) -> Result<Holdings, UninstallError> {
     for _ in 0..LOOKS {
         for held in &holdings.objects {
             match mode {
@@ -200,15 +217,18 @@ async fn let_go(cluster: &Cluster, mode: Mode, mut holdings: Holdings) -> Result
             }
         }
         if mode == Mode::Tell || holdings.objects.is_empty() {
-            return Ok(count);
+            break;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
         holdings = Holdings::of(cluster).await?;
     }
-    match holdings.objects.first() {
-        None => Ok(count),
-        Some(held) => Err(UninstallError::StaysHeld(held.place.to_string())),
+    holdings.tell_of_unknown();
+    if mode == Mode::Remove
+        && let Some(held) = holdings.objects.first()
+    {
+        return Err(UninstallError::StaysHeld(held.place.to_string()));
     }
+    Ok(holdings)
 }
 
 /// A project does not become unlimited because we go.
@@ -251,20 +271,31 @@ async fn installed(cluster: &Cluster, api_version: &str, kind: &str) -> Result<V
     Ok(cluster.list(api_version, kind, &managed()).await?.iter().map(Place::of).collect())
 }
 
-/// Whether a namespace holds what its removal would destroy. Says so.
-async fn is_used(cluster: &Cluster, namespace: &str) -> Result<bool, ClusterError> {
+/// Whether a namespace holds what its removal would destroy. Says so. What was let go is among that, like every object of a kind that
+/// a CustomResourceDefinition defines: nobody knows by its look whether it was let go a moment ago, or by a removal before.
+async fn is_used(cluster: &Cluster, namespace: &str, holdings: &Holdings) -> Result<bool, ClusterError> {
+    let other = other_in(cluster, namespace).await?;
+    let why = match (other.as_ref().or_else(|| holdings.resident(namespace)), holdings.unknown.first()) {
+        (Some(other), _) => {
+            format!("{other} was not installed by Bailiwick; remove both yourself if you do not need it")
+        }
+        (None, Some(unknown)) => format!("it is not known what is in it, of the kind {unknown}"),
+        (None, None) => return Ok(false),
+    };
+    report::line(format!("kept Namespace \"{namespace}\": {why}"));
+    Ok(true)
+}
+
+/// Something of Kubernetes' own kinds in a namespace that keeps it, if there is any.
+async fn other_in(cluster: &Cluster, namespace: &str) -> Result<Option<Place>, ClusterError> {
     let (key, value) = MANAGED_BY;
     for (api_version, kind) in KEPT {
         let others = cluster.list_in(namespace, api_version, kind, &format!("{key}!={value}")).await?;
         if let Some(other) = others.iter().find(|object| !comes_by_itself(object)) {
-            let other = Place::of(other);
-            report::line(format!(
-                "kept Namespace \"{namespace}\": {other} was not installed by Bailiwick; remove both yourself if you do not need it"
-            ));
-            return Ok(true);
+            return Ok(Some(Place::of(other)));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Whether an object is there in every namespace, or because of our Deployment, and so is nobody's loss.

@@ -12,8 +12,8 @@ use crate::world::{GROUPS, VERSION, World, entry, eventually, world};
 /// for ever.
 const MORE: Duration = Duration::from_secs(10);
 
-/// Before our program was registered, with it, while it is silent and after it was killed: what is the cluster's own goes on as
-/// it did.
+/// SRV-2: before our program was registered, with it, while it is silent and after it was killed, what is the cluster's own goes
+/// on as it did; a namespace that ends meanwhile waits for us, and nothing of ours outlives it.
 #[tokio::test]
 async fn an_outage_of_ours_stays_ours() {
     let (_turn, world) = world().await;

@@ -31,6 +31,7 @@ subjects:
 /// The audit log, which says who asked.
 struct Log(PathBuf);
 
+/// SRV-3: name, UID, groups and all else are those that the cluster knows, through the aggregator and without it.
 #[tokio::test]
 async fn users_are_who_they_are_for_the_cluster() {
     let (_turn, world) = world().await;
@@ -82,7 +83,7 @@ async fn users_are_who_they_are_for_the_cluster() {
     server.stop().await;
 }
 
-/// S-01: only the aggregator can say who someone is.
+/// S-01, SRV-3: only the aggregator can say who someone is.
 #[tokio::test]
 async fn nobody_else_can_say_who_they_are() {
     let (_turn, world) = world().await;

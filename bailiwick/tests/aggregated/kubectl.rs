@@ -8,6 +8,7 @@ use crate::process::folder;
 use crate::scenario::{Shell, apply_and_explain, delete, discover, edit_and_replace, read_and_write, wait_and_watch};
 use crate::world::{GROUPS, world};
 
+/// SRV-1, for kubectl: discovery and documents, tables, all verbs; and nothing of ours outlives its namespace.
 #[tokio::test]
 async fn kubectl_works_through_the_aggregator() {
     let (_turn, world) = world().await;
@@ -25,7 +26,7 @@ async fn kubectl_works_through_the_aggregator() {
     server.stop().await;
 }
 
-/// client-go: informers that are filled by a watch, metadata alone, and the typed and dynamic clients.
+/// SRV-1, for client-go: informers that are filled by a watch, metadata alone, and the typed and dynamic clients.
 #[tokio::test(flavor = "multi_thread")]
 async fn go_clients_work_through_the_aggregator() {
     let (_turn, world) = world().await;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::process::folder;
 use crate::world::{World, eventually, world};
 
+/// SRV-1, for kube-controller-manager: what goes with an owner, or with a namespace, goes; what is counted is.
 #[tokio::test]
 async fn the_clusters_controllers_take_our_objects_for_any_others() {
     let (_turn, world) = world().await;

@@ -6,12 +6,13 @@ use bailiwick_test_host::{Cluster, Kubectl};
 use crate::held;
 use crate::host::{about, done, done_soon, lines, manifests, top};
 use crate::process::folder;
+use crate::removal::write_unreadable_time;
 
 /// Everything that can carry the label of what is installed.
 const INSTALLED: &str = "apiservices,validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles,clusterrolebindings,\
                          namespaces,deployments,services,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets";
 
-const OUTSIDE: [&str; 2] = ["--external-name=localhost", "--port=1"];
+pub(crate) const OUTSIDE: [&str; 2] = ["--external-name=localhost", "--port=1"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn installed_checked_and_removed() {
@@ -22,6 +23,7 @@ async fn installed_checked_and_removed() {
     what_is_not_as_it_should_be_is_said(&cluster).await;
     held::nothing_is_removed_while_something_is_held(&cluster).await;
     uninstalling_leaves_nothing(&cluster).await;
+    held::what_is_held_later_or_out_of_sight_is_said(&cluster).await;
 }
 
 async fn nothing_is_there_yet(cluster: &Cluster) {
@@ -186,8 +188,10 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
     done(admin, "create rolebinding derived -n default --clusterrole=view --user=alice").await;
     done(admin, "label rolebinding derived -n default bailiwick.dev/derived-from=orgrolebindings").await;
     done(admin, "create rolebinding unrelated -n default --clusterrole=view --user=alice").await;
-    done(admin, "create quota derived -n default --hard=cpu=1").await;
-    done(admin, "label quota derived -n default bailiwick.dev/derived-from=resourcequotaallocations").await;
+    write_unreadable_time(admin, "default", "unrelated").await;
+    // Elsewhere a server would be asked, and none runs.
+    done(admin, "create quota derived -n kube-system --hard=cpu=1").await;
+    done(admin, "label quota derived -n kube-system bailiwick.dev/derived-from=resourcequotaallocations").await;
     let theirs = std::fs::read_to_string(top().join("docs/etcd-for-trials.yaml")).unwrap();
     let applied = admin.run_with(["apply", "-f", "-"], &theirs).await.unwrap();
     assert!(applied.status.success() && applied.stderr.is_empty(), "{applied:?}");
@@ -245,7 +249,7 @@ async fn uninstalling_leaves_nothing(cluster: &Cluster) {
     done(admin, "get statefulset bailiwick-etcd -n bailiwick-system").await;
     // What limits a project does so without us.
     assert!(removed.iter().any(is_kept), "{removed:#?}");
-    done(admin, "delete quota derived -n default").await;
+    done(admin, "delete quota derived -n kube-system").await;
 
     done(admin, "delete statefulset,service bailiwick-etcd -n bailiwick-system").await;
     done(admin, "wait --for=delete pod -l app.kubernetes.io/name=bailiwick-etcd -n bailiwick-system --timeout=30s")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bailiwick_test_host::Cluster;
+use bailiwick_test_host::{Cluster, Kubectl};
 use tokio::time::{Instant, sleep};
 
 use crate::host::{about, done, done_soon, lines};
@@ -16,13 +16,16 @@ const LOOKED_AT: Duration = Duration::from_secs(5);
 const DERIVED: &str = "get rolebindings -A -l bailiwick.dev/derived-from -o name";
 
 /// S-23: whoever had a role by an organization has none when the installation is gone, although a server outside of the cluster
-/// was not stopped before.
+/// was not stopped before, and whatever anybody has had a RoleBinding say of itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_running_server_gave_is_taken_for_good() {
     let world = World::start_in(Cluster::options().controller_manager().start().await.unwrap()).await;
     let mut server = world.spawn();
     let admin = world.admin();
-    done(admin, "wait --for=condition=Available apiservice/v1alpha1.org.bailiwick.dev --timeout=60s").await;
+    for group in ["org", "admission"] {
+        let service = format!("apiservice/v1alpha1.{group}.bailiwick.dev");
+        done(admin, &format!("wait --for=condition=Available {service} --timeout=60s")).await;
+    }
     done_soon(admin, "get organizations").await;
     admin.apply(OBJECTS).await.unwrap();
     admin.apply(&org_group("bob")).await.unwrap();
@@ -39,8 +42,14 @@ async fn what_a_running_server_gave_is_taken_for_good() {
     done(admin, &format!("delete rolebinding org-role-binding:dev-0 -n {WEB}")).await;
     done_soon(admin, &format!("get rolebinding org-role-binding:dev-0 -n {WEB}")).await;
 
-    done(admin, &format!("create quota default -n {WEB} --hard=cpu=1")).await;
-    done(admin, &format!("label quota default -n {WEB} bailiwick.dev/derived-from=resourcequotaallocations")).await;
+    done_soon(admin, &format!("create quota default -n {WEB} --hard=cpu=1")).await;
+    done_soon(admin, &format!("label quota default -n {WEB} bailiwick.dev/derived-from=resourcequotaallocations"))
+        .await;
+
+    done(admin, &format!("create rolebinding unrelated -n {WEB} --clusterrole=view --user=zoe")).await;
+    for name in ["unrelated", "org-role-binding:dev-1"] {
+        write_unreadable_time(admin, WEB, name).await;
+    }
 
     let output = about(&world.cluster, &["uninstall", "--yes"]).await;
     assert!(output.status.success(), "{output:?}");
@@ -52,6 +61,22 @@ async fn what_a_running_server_gave_is_taken_for_good() {
     }
     // A project does not become unlimited.
     assert_eq!(done(admin, &format!("get quota default -n {WEB} -o jsonpath={{.spec.hard.cpu}}")).await, "1");
+    done(admin, &format!("get rolebinding unrelated -n {WEB}")).await;
     assert!(server.is_alive(), "the server was to run all the time");
     server.stop().await;
+}
+
+/// Has a RoleBinding say that some of it was written when the year 9999 ended, as whoever may write it can: the cluster keeps that, and
+/// not every client can read it.
+pub(crate) async fn write_unreadable_time(admin: &Kubectl, namespace: &str, name: &str) {
+    const LAST: &str = "9999-12-31T23:59:59Z";
+    let owner = format!(
+        "{{\"manager\":\"x\",\"operation\":\"Update\",\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"time\":\"{LAST}\",\
+         \"fieldsType\":\"FieldsV1\",\"fieldsV1\":{{\"f:roleRef\":{{}}}}}}"
+    );
+    let patch = format!("{{\"metadata\":{{\"managedFields\":[{owner}]}}}}");
+    done(admin, &format!("patch rolebinding {name} -n {namespace} --type=merge -p {patch}")).await;
+    let path = format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/{name}");
+    let stored = done(admin, &format!("get --raw {path}")).await;
+    assert!(stored.contains(LAST), "{stored}");
 }

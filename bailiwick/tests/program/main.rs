@@ -7,6 +7,7 @@ mod audit;
 mod authentication;
 mod compatibility;
 mod documents;
+mod etcd_certificates;
 mod host;
 mod https;
 mod keys;

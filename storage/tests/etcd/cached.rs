@@ -70,7 +70,7 @@ async fn a_cache_outlives_an_outage() {
     assert!(resets(&metrics).ends_with(" 0"), "{}", resets(&metrics));
 }
 
-/// with two replicas on one etcd a consistent read from one cache sees what was written through the other, also
+/// R-03, in part: with two replicas on one etcd a consistent read from one cache sees what was written through the other, also
 /// while one of them has a slow connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_replicas_never_read_stale() {
@@ -101,4 +101,42 @@ async fn two_replicas_never_read_stale() {
         }
     }
     println!("40 reads of what the other wrote, none stale; the longest took {longest:?} with a link 30 ms slow");
+}
+
+/// R-03, in part: a replica that hears nothing from etcd gives no consistent answer while the other one writes. It gives what it has to
+/// whoever takes that; and the first consistent answer after it is of all that was written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_hears_nothing_never_reads_stale() {
+    let etcd = host::Etcd::start().await.unwrap();
+    let link = etcd.link(0).await.unwrap();
+    let silent = bailiwick_storage::etcd::Etcd::connect(options([link.endpoint()])).await.unwrap();
+    let near = cache(store(&etcd).await, &Metrics::default()).await;
+    let far = cache(Arc::new(silent), &Metrics::default()).await;
+    let first = near.commit(Txn::new().create(key("a"), "0")).await.unwrap();
+    assert!(far.get_object(&key("a"), At::Latest).await.unwrap().0 >= first);
+    link.blackhole().await.unwrap();
+    let mut last = first;
+    for number in 1..=3 {
+        last = near.commit(Txn::new().update(key("a"), number.to_string(), last)).await.unwrap();
+        let asked = Instant::now();
+        let read = far.get_object(&key("a"), At::Latest).await.map(|(revision, _)| revision);
+        assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+        for at in [At::Any, At::NotOlderThan(first)] {
+            let (revision, found) = far.get_object(&key("a"), at).await.unwrap();
+            assert!(revision >= first && revision < last, "{revision}");
+            assert_eq!(found.unwrap().body().unwrap(), "0".as_bytes());
+        }
+        assert!(far.snapshot(At::NotOlderThan(last)).await.is_err(), "it has not heard of that");
+    }
+    link.restore().await.unwrap();
+    let back = Instant::now();
+    let (revision, found) = loop {
+        match far.get_object(&key("a"), At::Latest).await {
+            Ok(read) => break read,
+            Err(error) => assert!(back.elapsed() < Duration::from_secs(5), "{error}"),
+        }
+    };
+    assert!(revision >= last);
+    assert_eq!(found.unwrap().body().unwrap(), "3".as_bytes());
 }

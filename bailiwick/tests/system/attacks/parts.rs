@@ -38,8 +38,8 @@ enum Way {
     Apply,
 }
 
-/// S-15, S-16. For every kind of ours with a status, and every way to write: whoever writes the object does not write the status,
-/// nor says who has asked for it; whoever writes the status writes nothing else, not even labels, owners or finalizers.
+/// S-15, S-16, SRV-3. For every kind of ours with a status, and every way to write: whoever writes the object does not write the
+/// status, nor says who has asked for it; whoever writes the status writes nothing else, not even labels, owners or finalizers.
 #[tokio::test]
 async fn every_part_has_its_path() {
     let _turn = turn().await;
