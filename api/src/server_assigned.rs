@@ -1,6 +1,7 @@
 //! What servers and controllers write into the spec of one object: another object cannot have it.
 //!
-//! A Service has its addresses alone, a PersistentVolumeClaim its volume, and a Job the selector that finds its own pods.
+//! A Service has its addresses alone, a PersistentVolumeClaim its volume, a Job the selector that finds its own pods, and a Pod its
+//! node: where another one runs is for the scheduler to say.
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,7 @@ pub fn without_assigned(object: &mut Map<String, Value>) {
     match (text("apiVersion").as_str(), text("kind").as_str()) {
         ("v1", "Service") => edit(object, "spec", service),
         ("v1", "PersistentVolumeClaim") => edit(object, "spec", |spec| drop(spec.remove("volumeName"))),
+        ("v1", "Pod") => edit(object, "spec", |spec| drop(spec.remove("nodeName"))),
         ("batch/v1", "Job") => job(object),
         _ => {}
     }

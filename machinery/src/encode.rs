@@ -16,6 +16,7 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use crate::media::MediaType;
 use number::json_float;
 
+pub use number::make_whole;
 pub use yaml::to_yaml;
 
 /// Writes an answer. Protobuf is not written here, and comes out as JSON.

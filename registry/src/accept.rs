@@ -3,7 +3,7 @@
 use bailiwick_machinery::decode::FieldValidation;
 use bailiwick_machinery::host::HostType;
 use bailiwick_machinery::{
-    FieldError, FieldErrors, FieldPath, GroupKind, GroupVersionKind, Object, metadata, schema,
+    FieldError, FieldErrors, FieldPath, GroupKind, GroupVersionKind, Object, encode, metadata, schema,
     validate_object_metadata, validate_object_metadata_update,
 };
 use serde_json::Value;
@@ -68,6 +68,10 @@ impl ServedKind {
         let mut unknown = metadata::coerce(object).map_err(|error| self.unfit(&error))?;
         let schema = &self.version().schema;
         let mut value = Value::Object(std::mem::take(object.fields_mut()));
+        // Kinds of our own have types, which read whole numbers as such and as nothing else.
+        if !self.kind().is_defined() {
+            encode::make_whole(&mut value);
+        }
         unknown.extend(schema::prune(schema, &mut value));
         // Of what was applied to a kind that is data, Kubernetes takes null for a value: also that which is left of an object
         // when its last field is taken out.

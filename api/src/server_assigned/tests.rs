@@ -36,6 +36,18 @@ fn a_volume_is_not_shared() {
     assert_eq!(stripped(other.clone()), other);
 }
 
+/// CAT-27: where a Pod runs is not said by who copies it.
+#[test]
+fn a_pod_is_scheduled_by_itself() {
+    let pod = |spec: Value| json!({ "apiVersion": "v1", "kind": "Pod", "spec": spec });
+    let wanted = json!({ "containers": [{ "name": "web" }], "nodeSelector": { "disk": "ssd" } });
+    let mut live = wanted.clone();
+    live["nodeName"] = json!("node-1");
+    assert_eq!(stripped(pod(live.clone())), pod(wanted));
+    let other = json!({ "apiVersion": "x/v1", "kind": "Pod", "spec": live });
+    assert_eq!(stripped(other.clone()), other);
+}
+
 /// CAT-27: a Job selects its own pods, unless someone else has said which.
 #[test]
 fn a_job_selects_its_own_pods() {

@@ -28,6 +28,7 @@ macro_rules! in_both_modes {
     };
 }
 
+mod assigned;
 mod claims;
 mod deputy;
 mod documented;
@@ -36,6 +37,7 @@ mod extension;
 mod following;
 mod gathering;
 mod going;
+mod hidden;
 mod invariants;
 mod kubectl;
 mod losing;

@@ -24,13 +24,13 @@ const MOST_CLAIMS: usize = 6;
 /// What all secrets begin with, as it is written and as it is stored.
 const CANARIES: [&str; 2] = ["canary", "Y2FuYXJ5"];
 
-/// D-01 to D-15, I1 to I4: alone.
+/// D-01 to D-15, I1 to I5: alone.
 #[tokio::test]
 async fn tenants_get_what_they_may_and_nothing_else() {
     walk(Site::alone().await, STEPS_ALONE).await;
 }
 
-/// D-01 to D-15, I1 to I4: behind a cluster, through it and past it.
+/// D-01 to D-15, I1 to I5: behind a cluster, through it and past it.
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_of_a_cluster_get_what_they_may_and_nothing_else() {
     walk(Site::behind().await, STEPS_BEHIND).await;
@@ -50,6 +50,7 @@ async fn walk(site: Site, steps: usize) {
             walk.look().await;
         }
     }
+    walk.market.check_invariants().await;
     println!("{steps} steps: {:?}", walk.answers);
     for code in [200, 201, 403, 404, 422] {
         assert!(walk.answers.contains_key(&code), "nobody was ever answered {code}: {:?}", walk.answers);

@@ -127,11 +127,12 @@ impl Drift {
             }
         }
         watches.retain(|_, watched| !lock(&watched.copies).is_empty());
-        if fights.is_empty() {
-            lock(&self.fought).remove(&place);
-        } else {
+        if !fights.is_empty() {
             lock(&self.fought).insert(place.clone());
             self.queue.postpone(place, PAUSE);
+        } else if lock(&self.fought).remove(&place) {
+            // What was changed since it was put right was no news until now.
+            self.queue.add(place);
         }
         fights
     }
@@ -180,7 +181,8 @@ impl Following {
     fn changed(&self, object: &PartialObjectMeta<DynamicObject>) {
         let (name, version) = (object.name_any(), object.resource_version());
         self.tell(&name, |followed| {
-            if version.as_deref() == Some(followed.version.as_str()) {
+            // Those of states before the one that was left may come after it.
+            if version.as_deref().is_some_and(|version| !is_after(version, &followed.version)) {
                 return false;
             }
             let undone = Undone::of(object.managed_fields(), &followed.manager, followed.owned);
@@ -242,6 +244,14 @@ async fn follow(following: Following) {
     }
 }
 
+/// Whether a state is a later one. Of versions that are no numbers it is known only whether they are the same.
+fn is_after(version: &str, left: &str) -> bool {
+    match (version.parse::<u64>(), left.parse::<u64>()) {
+        (Ok(version), Ok(left)) => version > left,
+        _ => version != left,
+    }
+}
+
 fn is_forbidden(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
@@ -254,3 +264,6 @@ fn is_forbidden(error: &watcher::Error) -> bool {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

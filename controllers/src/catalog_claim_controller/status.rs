@@ -137,9 +137,11 @@ impl Reporter<'_> {
         } else {
             status.conditions.retain(|condition| condition.condition_type != ResourceCatalogClaim::SYNCED);
         }
+        // What keeps it from being ready is told of as that.
+        let has_lost_touch = is_whole && self.claim.spec.keep_synchronized && !status.errors.is_empty();
         self.write(status.clone()).await?;
         self.announce(&status, ResourceCatalogClaim::READY).await;
-        if !fights.is_empty() {
+        if has_lost_touch || !fights.is_empty() {
             self.announce(&status, ResourceCatalogClaim::SYNCED).await;
         }
         Ok(())

@@ -32,14 +32,20 @@ pub(super) async fn write_entry(
     now: SystemTime,
 ) -> Result<(), StatusError> {
     let old = entry.status.clone().unwrap_or_default();
-    let new = entry_status(entry, old.clone(), answers, now);
+    let new = entry_status(entry, old.clone(), &answers, now);
     if new == old {
         return Ok(());
     }
     let entries = Api::<ResourceCatalogEntry>::namespaced(client.clone(), &entry.namespace().unwrap_or_default());
     match write(&entries, entry, patch(&new), FIELD_MANAGER).await {
         // Whoever publishes decides how large an entry is, and would stay in a catalog that there is no room to refuse them.
-        Err(error) if error.is_too_large() => write(&entries, entry, patch(&unexplained(new)), FIELD_MANAGER).await,
+        Err(error) if error.is_too_large() => {
+            let left = unexplained(entry, &old, &answers, now);
+            if left == old {
+                return Ok(());
+            }
+            write(&entries, entry, patch(&left), FIELD_MANAGER).await
+        }
         written => written,
     }
 }
@@ -51,12 +57,28 @@ fn patch(status: &ResourceCatalogEntryStatus) -> Value {
     })
 }
 
-/// The same without why, which is no larger than what was said before.
-fn unexplained(mut status: ResourceCatalogEntryStatus) -> ResourceCatalogEntryStatus {
+/// What there is room for in any case: of the catalogs those that the entry is in already, and no reasons. But for the digits of
+/// generations, that is no larger than what was said before. An entry comes into no other catalog while there is no room to say so.
+fn unexplained(
+    entry: &ResourceCatalogEntry,
+    old: &ResourceCatalogEntryStatus,
+    answers: &[(String, Acceptance)],
+    now: SystemTime,
+) -> ResourceCatalogEntryStatus {
+    let left = answers.iter().map(|(catalog, answer)| match answer {
+        Acceptance::Accepted if old.catalogs.contains(catalog) => (catalog.clone(), Acceptance::Accepted),
+        _ => (catalog.clone(), Acceptance::Refused { reason: String::new(), message: String::new() }),
+    });
+    let left: Vec<(String, Acceptance)> = left.collect();
+    let mut status = entry_status(entry, old.clone(), &left, now);
     status.errors.clear();
     let mut accepted = status.conditions.iter_mut();
     if let Some(accepted) = accepted.find(|condition| condition.condition_type == ResourceCatalogEntry::ACCEPTED) {
         accepted.message.clear();
+        let before = conditions::find(&old.conditions, ResourceCatalogEntry::ACCEPTED);
+        if let Some(before) = before.filter(|_| !status.catalogs.is_empty()) {
+            accepted.reason.clone_from(&before.reason);
+        }
     }
     status
 }
@@ -64,7 +86,7 @@ fn unexplained(mut status: ResourceCatalogEntryStatus) -> ResourceCatalogEntrySt
 fn entry_status(
     entry: &ResourceCatalogEntry,
     mut status: ResourceCatalogEntryStatus,
-    answers: Vec<(String, Acceptance)>,
+    answers: &[(String, Acceptance)],
     now: SystemTime,
 ) -> ResourceCatalogEntryStatus {
     status.catalogs.clear();
@@ -72,12 +94,12 @@ fn entry_status(
     let mut refused = 0_usize;
     for (catalog, answer) in answers {
         match answer {
-            Acceptance::Accepted => status.catalogs.push(catalog),
+            Acceptance::Accepted => status.catalogs.push(catalog.clone()),
             Acceptance::Refused { reason, message } => {
                 refused += 1;
                 if status.errors.len() < MAX_ERRORS {
-                    let (reason, message) = (shortened(&reason, MAX_REFUSAL), shortened(&message, MAX_REFUSAL));
-                    status.errors.push(EntryError { catalog, reason, message });
+                    let (reason, message) = (shortened(reason, MAX_REFUSAL), shortened(message, MAX_REFUSAL));
+                    status.errors.push(EntryError { catalog: catalog.clone(), reason, message });
                 }
             }
         }

@@ -97,12 +97,34 @@ proptest! {
         prop_assert_eq!(&from_json(&to_json(&value)).unwrap().value, &expected);
         prop_assert_eq!(&from_json(&to_json_pretty(&value)).unwrap().value, &expected);
         prop_assert_eq!(json_len(&value), to_json(&value).len());
+        let mut whole = value;
+        make_whole(&mut whole);
+        prop_assert_eq!(&whole, &expected);
     }
 
     #[test]
     fn yaml_is_read_as_it_was_written(value in any_value()) {
         let yaml = to_yaml(&value);
         prop_assert_eq!(from_yaml(yaml.as_bytes()).map(|decoded| decoded.value), Ok(whole_floats(&value)), "{}", yaml);
+    }
+}
+
+/// A number is what it is when it is read again, and is written as before, but for the sign of zero.
+#[test]
+fn numbers_without_a_fraction_are_whole() {
+    for (float, expected) in [
+        (1.0, json!(1)),
+        (-0.0, json!(0)),
+        (0.5, json!(0.5)),
+        (-3e9, json!(-3_000_000_000_i64)),
+        (9_007_199_254_740_991.0, json!(9_007_199_254_740_991_i64)),
+        (2_f64.powi(60), json!(1_152_921_504_606_847_000_i64)),
+        (1e19, json!(1e19)),
+        (1e300, json!(1e300)),
+    ] {
+        let mut value = json!({"a": [{"b": float}]});
+        make_whole(&mut value);
+        assert_eq!(value, json!({"a": [{"b": expected}]}), "{float}");
     }
 }
 

@@ -10,6 +10,7 @@ use super::fill::fill;
 use super::table::{Field, FieldKind, Instead, Message, Shape, schema_message};
 use super::{HostType, ReadError};
 use crate::decode::Budget;
+use crate::encode::number::whole;
 use crate::go::json_type;
 use crate::object::Object;
 use crate::quantity::{Quantity, QuantityError};
@@ -260,9 +261,7 @@ fn accept_schema_or(instead: Instead, value: &mut Value) -> Result<(), TypeError
 
 /// A number as Go writes it: without a point if it has none.
 pub(super) fn float(number: f64) -> Value {
-    /// From here on not every whole number is one.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < EXACT { Value::from(number as i64) } else { Value::from(number) }
+    whole(number).map_or_else(|| Value::from(number), Value::from)
 }
 
 fn int_or_string(value: &Value, place: &Place<'_>) -> Result<(), TypeError> {

@@ -75,7 +75,12 @@ impl Virtual for LocalCatalogs {
     }
 
     async fn get(&self, call: VirtualCall<'_>, name: &str) -> Result<Object> {
-        let found = self.visible(call, Some(name)).await?;
+        // This is asked whether or not there is such a catalog: otherwise how long the answer takes would tell.
+        let may_claim = match &self.exposure {
+            Some(exposure) => exposure.may_claim(call.ctx.user, name, call.namespace).await?,
+            None => false,
+        };
+        let found = if may_claim { self.visible(call, Some(name)).await? } else { Vec::new() };
         found.into_iter().next().ok_or_else(|| not_found(call.kind, name))
     }
 

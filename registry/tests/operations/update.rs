@@ -64,6 +64,21 @@ async fn status_and_the_rest_are_written_apart() {
     assert_eq!(gone.fields().get("status"), None);
 }
 
+/// Whoever reads objects as types finds whole numbers where they belong, however those were written.
+#[tokio::test]
+async fn whole_numbers_are_stored_as_such() {
+    let world = World::start().await;
+    let made = json!({"metadata": {"namespace": "default", "name": "w"}, "spec": {"size": 2.0}});
+    let made = world.create(made).await;
+    assert_eq!(made.as_value()["spec"]["size"], json!(2));
+    let mut seen = made.clone();
+    set(&mut seen, "status", json!({"seen": -0.0}));
+    let seen = world.put(Part::Status, &seen).await.unwrap();
+    assert_eq!(seen.as_value()["status"], json!({"seen": 0}));
+    let refused = world.patch("default", "w", |w| set(w, "spec", json!({"size": 2.5}))).await;
+    assert!(invalid(refused).contains("spec.size"));
+}
+
 #[tokio::test]
 async fn what_changes_nothing_writes_nothing() {
     let world = World::start().await;
