@@ -2,8 +2,9 @@
 //!
 //! An object that names owners stays as long as one of them is there. An owner that was deleted in the foreground waits
 //! until those it owns are gone; one that was deleted with the wish to orphan them is first taken away from them. Nothing is
-//! removed on the ground of what was seen alone: the object is read again, and the deletion names its UID and version. And nobody is
-//! let go who may own something of a kind that was not there when kinds were last asked for: these are asked for again first.
+//! removed on the ground of what was seen alone: the object is read again, and the deletion names its UID and version. An owner
+//! counts as gone if it was seen to go, or is asked for and not there; one whose kind is not served may still be there. And nobody
+//! is let go who may own something of a kind that was not there when kinds were last asked for: these are asked for again first.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;
@@ -23,10 +24,11 @@ use crate::queue::Queue;
 use crate::served_kinds::{GroupKind, Served, ServedKinds, discover};
 
 mod collect;
+mod departed;
 mod graph;
 
 use collect::{CollectError, Collector};
-use graph::{Graph, Node, Task, Uid};
+use graph::{Graph, Loss, Node, Task, Uid};
 
 /// How often it is asked which kinds there are.
 const DISCOVER_EVERY: Duration = Duration::from_secs(5);
@@ -149,7 +151,7 @@ fn follow(
         if !stays {
             follower.task.abort();
             let gone = shared.graph().of_kind(kind);
-            gone.iter().for_each(|uid| shared.forget(uid));
+            gone.iter().for_each(|uid| shared.forget(uid, Loss::Unfollowed));
         }
         stays
     });
@@ -177,11 +179,13 @@ async fn follow_kind(shared: Arc<Shared>, kind: GroupKind, served: Served, compl
             }
             Ok(watcher::Event::InitDone) => {
                 let known = shared.graph().of_kind(&kind);
-                known.difference(&listed).for_each(|uid| shared.forget(uid));
+                known.difference(&listed).for_each(|uid| shared.forget(uid, Loss::Deleted));
                 complete.send_replace(true);
             }
             Ok(watcher::Event::Apply(object)) => shared.observe(&kind, &object),
-            Ok(watcher::Event::Delete(object)) => object.uid().iter().for_each(|uid| shared.forget(uid)),
+            Ok(watcher::Event::Delete(object)) => {
+                object.uid().iter().for_each(|uid| shared.forget(uid, Loss::Deleted));
+            }
             Err(error) => tracing::debug!(kind = kind.kind, %error, "the garbage collector looks at a kind again"),
         }
     }
@@ -233,8 +237,8 @@ impl Shared {
         self.queue.extend(tasks);
     }
 
-    fn forget(&self, uid: &str) {
-        let tasks = self.graph().forget(uid);
+    fn forget(&self, uid: &str, loss: Loss) {
+        let tasks = self.graph().forget(uid, loss);
         self.queue.extend(tasks);
     }
 }

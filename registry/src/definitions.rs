@@ -9,12 +9,15 @@
 //! are whose. Whoever writes a definition is answered when that has happened. A definition that is deleted waits for its
 //! objects to be gone, and none are made meanwhile.
 
+use crate::served_kind::ServedKind;
+
 mod cleanup;
 mod follow;
 mod guard;
 mod lifecycle;
 mod load;
 mod made;
+mod room;
 mod status;
 
 pub use follow::follow;
@@ -22,7 +25,7 @@ pub use follow::follow;
 pub(crate) use guard::NoShadowing;
 pub(crate) use lifecycle::DefinitionLifecycle;
 pub(crate) use load::load;
-
+pub(crate) use room::RoomForStatus;
 pub(crate) use status::{set_condition, status};
 
 /// The group of definitions.
@@ -36,3 +39,7 @@ pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Who writes the status of definitions, as Kubernetes calls it.
 const MANAGER: &str = "kube-apiserver";
+
+fn is_definition(kind: &ServedKind) -> bool {
+    kind.gvk().group == GROUP && kind.kind().names().plural == PLURAL
+}

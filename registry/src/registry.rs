@@ -57,8 +57,11 @@ impl Registry {
         let options = CacheOptions { metrics, ..CacheOptions::new(extract.clone()) };
         let cache = Cache::start(store, options).await?;
         let kinds = ArcSwap::from_pointee(ServedKinds::default().changed(&[], &kinds));
-        let admissions: Vec<Box<dyn Admission>> =
-            vec![Box::new(definitions::NoShadowing), Box::new(definitions::DefinitionLifecycle)];
+        let admissions: Vec<Box<dyn Admission>> = vec![
+            Box::new(definitions::NoShadowing),
+            Box::new(definitions::RoomForStatus),
+            Box::new(definitions::DefinitionLifecycle),
+        ];
         Ok(Self {
             kinds,
             extract,

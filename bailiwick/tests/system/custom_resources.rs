@@ -100,6 +100,36 @@ async fn kubectl_defines_and_uses_a_kind() {
     server.stop().await;
 }
 
+/// Who defines more than is done is told so: by a warning where it is kept, and by a refusal where objects would be served wrongly.
+#[tokio::test]
+async fn kubectl_is_told_what_is_not_done() {
+    let _turn = turn().await;
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]).await;
+    let kubectl = server.kubectl().await;
+    drop(kubectl.run(["create", "namespace", "default"]).await);
+    let webhook = "{conversionReviewVersions: [v1], clientConfig: {url: 'https://example.com'}}";
+    let conversion = format!("  conversion: {{strategy: Webhook, webhook: {webhook}}}\n  scope:");
+    let converted = DEFINITION.replace("  scope:", &conversion);
+    let refused = kubectl.apply(&converted).await.unwrap_err().to_string();
+    assert!(refused.contains("spec.conversion.strategy: Forbidden: conversion webhooks are not called"), "{refused}");
+
+    let rule = "x-kubernetes-validations: [{rule: 'self.liters < 9'}]\n            required: [liters]";
+    let scale = "{status: {}, scale: {specReplicasPath: .spec.liters, statusReplicasPath: .status.liters}}";
+    let more = DEFINITION.replace("required: [liters]", rule).replace("{status: {}}", scale);
+    let applied = kubectl.run_with(["apply", "-f", "-"], &more).await.unwrap();
+    for (place, warning) in [
+        ("schema.openAPIV3Schema.properties[spec].x-kubernetes-validations", "rules in CEL are kept, but not enforced"),
+        ("subresources.scale", "this subresource is kept, but not served"),
+    ] {
+        let warning = format!("Warning: spec.versions[0].{place}: {warning} by this server\n");
+        assert!(applied.stderr.contains(&warning), "{}", applied.stderr);
+    }
+    applied.success().unwrap();
+    kubectl.apply(&kettle("large", "liters: 10")).await.unwrap();
+    server.stop().await;
+}
+
 /// An informer follows its kind: it is defined, changed, gone with all its objects, and defined again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_informer_follows_a_definition() {

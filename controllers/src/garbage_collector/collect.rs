@@ -120,7 +120,7 @@ impl<'s> Collector<'s> {
         self.remove_finalizer(node, live, ORPHAN).await
     }
 
-    /// How it is with the owners that an object names. Who has not been seen is looked for.
+    /// How it is with the owners that an object names. Who was neither seen nor seen to go is looked for.
     async fn owners(&self, node: &Node) -> Result<Owners, CollectError> {
         let mut owners = Owners::default();
         for owner in &node.owners {
@@ -128,6 +128,7 @@ impl<'s> Collector<'s> {
             match seen {
                 OwnerState::Solid => owners.solid += 1,
                 OwnerState::Waiting => owners.waiting.push(owner.uid.clone()),
+                OwnerState::Gone => owners.absent.push(owner.uid.clone()),
                 OwnerState::Elsewhere | OwnerState::Unseen => self.look_for(node, owner, &mut owners).await?,
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use super::departed::Departed;
 use crate::served_kinds::GroupKind;
 
 /// Holds an object until those it owns have lost it as their owner.
@@ -53,16 +54,38 @@ pub(super) enum OwnerState {
     Waiting,
     /// There is an object with that UID, but not where the reference says.
     Elsewhere,
+    /// It was there, and has been deleted.
+    Gone,
     /// It has not been seen.
     Unseen,
+}
+
+/// Why an object is not known any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// It has been deleted.
+    Deleted,
+    /// Its kind is not followed any more, which proves nothing: it may still be there.
+    Unfollowed,
 }
 
 /// All objects that have been seen, and who owns whom.
 #[derive(Default)]
 pub(super) struct Graph {
     nodes: HashMap<Uid, Node>,
+    departed: Departed,
     /// Those who name an owner, whether it has been seen or not.
     dependents: HashMap<Uid, HashSet<Uid>>,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Whether this is where `node` says that its owner is.
+    fn is_named_by(&self, node: &Node, owner: &OwnerReference) -> bool {
+        let is_reachable = self.namespace.is_empty() || self.namespace == node.place.namespace;
+        is_reachable && self.name == owner.name && self.kind == GroupKind::new(&owner.api_version, &owner.kind)
+    }
 }
 
 // === impl Node ===
@@ -113,6 +136,9 @@ impl Graph {
         if old.as_ref() == Some(&node) {
             return Vec::new();
         }
+        if old.is_none() {
+            self.departed.take_back(&uid);
+        }
         let mut tasks = Vec::new();
         let named: HashSet<&str> = node.owners.iter().map(|owner| &*owner.uid).collect();
         for former in old.iter().flat_map(|old| &old.owners) {
@@ -148,8 +174,8 @@ impl Graph {
         tasks
     }
 
-    /// Takes in that an object is gone. Gives what follows from it.
-    pub(super) fn forget(&mut self, uid: &str) -> Vec<Task> {
+    /// Takes in that an object is gone, or out of sight. Gives what follows from it.
+    pub(super) fn forget(&mut self, uid: &str, loss: Loss) -> Vec<Task> {
         let Some(node) = self.nodes.remove(uid) else { return Vec::new() };
         let gone: Uid = uid.into();
         let mut tasks: Vec<_> = self.dependents(uid).cloned().map(Task::Judge).collect();
@@ -158,6 +184,9 @@ impl Graph {
             if self.nodes.get(&*owner.uid).is_some_and(Node::waits_for_dependents) {
                 tasks.push(Task::Judge(owner.uid.as_str().into()));
             }
+        }
+        if loss == Loss::Deleted {
+            self.departed.add(gone, node.place);
         }
         tasks
     }
@@ -180,13 +209,13 @@ impl Graph {
 
     /// How it is with an owner that `node` names.
     pub(super) fn owner_state(&self, node: &Node, owner: &OwnerReference) -> OwnerState {
-        let Some(found) = self.nodes.get(&*owner.uid) else { return OwnerState::Unseen };
-        let reachable = found.place.namespace.is_empty() || found.place.namespace == node.place.namespace;
-        let named = found.place.kind == GroupKind::new(&owner.api_version, &owner.kind);
-        match found {
-            _ if !reachable || !named || found.place.name != owner.name => OwnerState::Elsewhere,
-            found if found.waits_for_dependents() => OwnerState::Waiting,
-            _ => OwnerState::Solid,
+        let departed = || self.departed.place_of(&owner.uid);
+        match self.nodes.get(&*owner.uid) {
+            None if departed().is_some_and(|place| place.is_named_by(node, owner)) => OwnerState::Gone,
+            None => OwnerState::Unseen,
+            Some(found) if !found.place.is_named_by(node, owner) => OwnerState::Elsewhere,
+            Some(found) if found.waits_for_dependents() => OwnerState::Waiting,
+            Some(_) => OwnerState::Solid,
         }
     }
 
@@ -206,3 +235,6 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,14 @@
 
 use bailiwick_api::{Group, Organization, ResourceCatalogClaim};
 use bailiwick_controllers::GarbageCollector;
+use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams, PropagationPolicy};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::site::{Site, delete, gone, stays};
+use crate::site::{Holds, Site, delete, gone, stays};
 
 impl Site {
     async fn with_collector() -> Self {
@@ -261,4 +262,33 @@ async fn an_owner_waits_for_what_is_of_a_new_kind() {
     gadgets.patch("held", &PatchParams::default(), &patch).await.unwrap();
     gone(&gadgets, "held").await;
     gone(&settings, "owner").await;
+}
+
+/// Who was seen to go is gone, also when their kind has gone since and nobody can be asked about them any more.
+#[tokio::test]
+async fn what_is_owned_goes_though_the_kind_of_its_owner_is_gone() {
+    let mut site = Site::open().await;
+    let (road, client) = site.road();
+    site.run(GarbageCollector::new(client).run());
+    let gadgets = fresh_kind(&site).await;
+    let settings: Api<ConfigMap> = Api::namespaced(site.client.clone(), "a");
+    let nobody = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody",
+        "uid": "11111111-2222-3333-4444-555555555555"});
+    // When the younger of two is collected, the other one has been seen, too.
+    gadget(&gadgets, json!({"name": "owner"})).await;
+    gadget(&gadgets, json!({"name": "younger", "ownerReferences": [nobody]})).await;
+    gone(&gadgets, "younger").await;
+    let owner = gadgets.get("owner").await.unwrap().uid().unwrap();
+    let owner = json!({"apiVersion": "shop.dev/v1", "kind": "Gadget", "name": "owner", "uid": owner});
+    site.make(&settings, json!({"metadata": {"name": "owned", "ownerReferences": [owner]}})).await;
+    site.make(&settings, json!({"metadata": {"name": "younger", "ownerReferences": [nobody]}})).await;
+    gone(&settings, "younger").await;
+
+    let asks_for_a_gadget: Holds = |method, uri| method == Method::GET && uri.path().contains("/gadgets/");
+    road.held.send_replace(Some(asks_for_a_gadget));
+    let definitions: Api<CustomResourceDefinition> = Api::all(site.client.clone());
+    delete(&definitions, "gadgets.shop.dev", PropagationPolicy::Background).await;
+    gone(&definitions, "gadgets.shop.dev").await;
+    road.held.send_replace(None);
+    gone(&settings, "owned").await;
 }

@@ -14,7 +14,7 @@ use super::status::establish;
 use super::{GROUP, MANAGER, PLURAL, VERSION, cleanup, made};
 use crate::context::{Clock, Ctx, SystemClock, User};
 use crate::encoded::Encoded;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::read::failed;
 use crate::registry::Registry;
@@ -133,8 +133,7 @@ impl Follower {
     async fn begin(&mut self) -> Result<ObjectWatch> {
         let selection = Selection::everything(&self.kind);
         let mut watch = self.registry.watch(&self.kind, None, selection, WatchFrom::State(At::Latest)).await?;
-        let found = watch.initial(usize::MAX)?;
-        let objects: Vec<Object> = found.iter().map(|event| self.read(&event.object)).collect::<Result<_>>()?;
+        let objects = watch.initial_readable();
         let mut served = self.registry.defined();
         // Who was granted a name has it, whoever is looked at first.
         self.known = objects.iter().filter_map(|object| Known::of(object, &mut served)).collect();
@@ -149,6 +148,7 @@ impl Follower {
         Ok(watch)
     }
 
+    /// Takes what happens. After something that cannot be read all is read anew, without it.
     async fn follow(&mut self, watch: &mut ObjectWatch) -> Result<()> {
         loop {
             let batch = watch.next().await?;
@@ -190,7 +190,7 @@ impl Follower {
         let mut due = vec![object];
         while let Some(object) = due.pop() {
             if let Some(group) = self.take_one(object, changes).await? {
-                due.extend(self.waiting_in(&group).await?);
+                due.extend(self.waiting_in(&group).await);
             }
         }
         Ok(())
@@ -214,15 +214,14 @@ impl Follower {
     }
 
     /// Definitions of a group that want names which they were not granted.
-    async fn waiting_in(&self, group: &str) -> Result<Vec<Object>> {
+    async fn waiting_in(&self, group: &str) -> Vec<Object> {
         let mut waiting = Vec::new();
         for (name, _) in self.known.iter().filter(|(_, known)| known.group == group && known.is_waiting) {
-            // One that is gone, too, is told of by an event of its own.
-            if let Ok(found) = self.registry.get(&self.kind, "", name, At::Any).await {
-                waiting.push(self.read(&found)?);
-            }
+            // One that is gone, too, or damaged, is told of by an event of its own.
+            let found = self.registry.get(&self.kind, "", name, At::Any).await;
+            waiting.extend(found.and_then(|found| self.read(&found)).ok());
         }
-        Ok(waiting)
+        waiting
     }
 
     /// A definition, with what is served for it; none if it cannot be read, which is told.
@@ -265,12 +264,23 @@ impl Follower {
         Ok(())
     }
 
-    /// Writes an object without waiting for those who follow it, who may be this one. None if someone else was faster: the
-    /// next event tells.
+    /// Writes an object without waiting for those who follow it, who may be this one. None if someone else was faster, of which
+    /// the next event tells, or if it cannot be written, because it would be too large or does not say which one it is: it stays
+    /// as it is then, and keeps no other.
     async fn write(&self, old: &Object, new: &Object) -> Result<Option<Object>> {
         let name = new.metadata().name();
-        let key = self.kind.key("", name).map_err(|_| crate::read::not_found(&self.kind, name))?;
-        let stored = to_stored(&self.kind, new)?;
+        let Ok(key) = self.kind.key("", name) else { return Ok(None) };
+        let stored = match to_stored(&self.kind, new) {
+            Err(error @ Error::TooLarge { .. }) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    name,
+                    "a definition has no room for its status"
+                );
+                return Ok(None);
+            }
+            stored => stored?,
+        };
         let Ok(seen) = old.metadata().resource_version().parse() else { return Ok(None) };
         match self.registry.cache().commit(Txn::new().update(key, stored.clone(), Revision::new(seen))).await {
             Ok(revision) => self.read(&to_served(&self.kind, name, &stored, Some(revision.get()))?).map(Some),
@@ -307,7 +317,7 @@ impl Follower {
     async fn forget(&mut self, name: &str, changes: &mut Changes) -> Result<()> {
         let Some(gone) = self.known.remove(name) else { return Ok(()) };
         changes.remove(gone.served);
-        for object in self.waiting_in(&gone.group).await? {
+        for object in self.waiting_in(&gone.group).await {
             self.take(object, changes).await?;
         }
         Ok(())

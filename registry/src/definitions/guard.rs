@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bailiwick_storage::Txn;
 
-use super::{GROUP, PLURAL};
+use super::is_definition;
 use crate::admission::{Admission, Proposal};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
@@ -15,8 +15,9 @@ pub(crate) struct NoShadowing;
 #[async_trait]
 impl Admission for NoShadowing {
     async fn admit(&self, _: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
-        let is_definition = proposal.kind.gvk().group == GROUP && proposal.kind.kind().names().plural == PLURAL;
-        let (true, None, Some(new)) = (is_definition, proposal.old, proposal.new) else { return Ok(txn) };
+        let (true, None, Some(new)) = (is_definition(proposal.kind), proposal.old, proposal.new) else {
+            return Ok(txn);
+        };
         let group = new.as_value().pointer("/spec/group").and_then(serde_json::Value::as_str).unwrap_or_default();
         if !registry.serves_natively(group) {
             return Ok(txn);

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use bailiwick_storage::{Key, ListOptions, Lookup, Page, Prefix, Result, Revision, Txn, Watch};
+use bailiwick_storage::{Key, ListOptions, Lookup, MAX_VALUE_BYTES, Page, Prefix, Result, Revision, Txn, Watch};
 
 use super::*;
 
@@ -146,4 +146,80 @@ async fn a_schema_is_changed_although_the_store_fails_first() {
     assert!(failing.next_list_of.lock().unwrap().is_none(), "it has failed");
     world.redefine(colored("blue")).await;
     assert!(has("blue").await);
+}
+
+/// Written past all rules.
+async fn put(store: &dyn Store, name: &str, value: String) {
+    let definitions = Resource::new(b"apiextensions.k8s.io", b"customresourcedefinitions").unwrap();
+    let key = definitions.object(name).unwrap();
+    let txn = match store.get(&key, At::Latest).await.unwrap().record {
+        None => Txn::new().create(key, value),
+        Some(found) => Txn::new().update(key, value, found.revision),
+    };
+    store.commit(txn).await.unwrap();
+}
+
+/// A definition of things with all names, of about so many bytes if it does not have more.
+fn things(bytes: usize) -> Value {
+    let mut things = definition("things.shop.dev", "Thing", &json!({}), &[]);
+    things["spec"]["names"] =
+        json!({"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"});
+    let padding = "x".repeat(bytes.saturating_sub(things.to_string().len()));
+    things["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = padding.into();
+    things
+}
+
+/// A definition whose status cannot be stored is not served, and nothing else waits for it: no other definition, and no start.
+#[tokio::test]
+async fn a_definition_without_room_for_its_status_keeps_no_other() {
+    let shared = store(SimDisk::default()).await;
+    let world = World::on(shared.clone()).await;
+    put(&*shared, "things.shop.dev", things(MAX_VALUE_BYTES - 100).to_string()).await;
+    world.define(gadgets(&json!({}), &[])).await;
+    assert!(world.find("gadgets").is_some(), "when its definition is answered");
+    let again = World::on(shared.clone()).await;
+    for world in [&world, &again] {
+        assert!(world.find("gadgets").is_some());
+        let large = world.get(&world.definitions(), "", "things.shop.dev").await.unwrap();
+        assert_eq!(large.as_value()["status"], Value::Null);
+        assert!(world.find("things").is_none());
+    }
+    put(&*shared, "things.shop.dev", things(0).to_string()).await;
+    for world in [&world, &again] {
+        eventually("what has room is served", async || world.find("things").is_some()).await;
+    }
+}
+
+/// Whoever defines so much that it could not be served is told so; the largest definition that is accepted is served, and goes.
+#[tokio::test]
+async fn a_definition_leaves_room_for_its_status() {
+    let world = World::start().await;
+    let mut bytes = MAX_VALUE_BYTES - 4_000;
+    let refused = world.create(&world.definitions(), things(bytes)).await.unwrap_err().to_string();
+    assert!(refused.contains("leave room for its status"), "{refused}");
+    while let Err(refused) = world.create(&world.definitions(), things(bytes)).await {
+        assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+        bytes -= 1_000;
+    }
+    assert!(bytes > MAX_VALUE_BYTES - 20_000, "not much is kept free: {bytes}");
+    eventually("it is served", async || world.find("things").is_some()).await;
+    world.delete(&world.definitions(), "", "things.shop.dev").await;
+    eventually("it is gone", async || world.get(&world.definitions(), "", "things.shop.dev").await.is_none()).await;
+}
+
+/// What is stored for a definition and cannot be read counts as if it were not there, and keeps no other from being served.
+#[tokio::test]
+async fn a_damaged_definition_keeps_no_other() {
+    let shared = store(SimDisk::default()).await;
+    put(&*shared, "damaged.shop.dev", "damaged".to_owned()).await;
+    let world = World::on(shared.clone()).await;
+    world.define(gadgets(&json!({}), &[])).await;
+    assert!(world.find("gadgets").is_some());
+
+    put(&*shared, "gadgets.shop.dev", "damaged".to_owned()).await;
+    eventually("what is damaged is not served", async || world.find("gadgets").is_none()).await;
+    put(&*shared, "things.shop.dev", things(0).to_string()).await;
+    eventually("what comes later is served", async || world.find("things").is_some()).await;
+    let again = World::on(shared).await;
+    assert!(again.find("things").is_some() && again.find("gadgets").is_none());
 }

@@ -348,6 +348,25 @@ async fn the_status_of_a_quota_tells_what_there_is() {
     host.tells("again", json!({"secrets": "2"}), json!({"secrets": "1"})).await;
 }
 
+/// A quota that limits so much that it cannot be said a second time keeps no other from saying what there is.
+#[tokio::test]
+async fn a_quota_without_room_for_its_status_keeps_no_other() {
+    const NAMES: usize = 5_500;
+    let host = Host::with_status().await;
+    let hard: Value = (0..NAMES).map(|number| (format!("count/{}{number}", "x".repeat(50)), json!("1"))).collect();
+    // Of all namespaces it is looked at first.
+    let large = json!({"metadata": {"namespace": "0", "name": "large"}, "spec": {"hard": hard}});
+    host.make("resourcequotas", large).await;
+    tokio::time::sleep(SOON).await;
+    host.quota("q", json!({"configmaps": "2"})).await;
+    host.tells("q", json!({"configmaps": "2"}), json!({"configmaps": "0"})).await;
+    host.config_map("x").await;
+    host.tells("q", json!({"configmaps": "2"}), json!({"configmaps": "1"})).await;
+    let kind = &*host.kind("resourcequotas");
+    let large = host.registry.get(kind, "0", "large", At::Latest).await.unwrap().to_object(kind.gvk()).unwrap();
+    assert_eq!(large.as_value()["status"].get("hard"), None, "it has no room");
+}
+
 /// Many writes are told of together.
 #[tokio::test]
 async fn the_status_is_not_written_with_each_object() {

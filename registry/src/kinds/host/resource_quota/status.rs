@@ -130,7 +130,14 @@ impl Follower<'_> {
         let counts = Counts::of(self.registry, &state);
         for namespace in changed {
             for quota in quotas_of(&state, self.quotas, &namespace)? {
-                self.tell_one(&counts, &quota).await?;
+                match self.tell_one(&counts, &quota).await {
+                    // That is a matter of whoever wrote it. It is tried again with the next change, or when all are.
+                    Err(error @ (Error::TooLarge { .. } | Error::Invalid { .. })) => {
+                        let (error, name) = (&error as &(dyn std::error::Error + 'static), quota.metadata().name());
+                        tracing::warn!(error, namespace, name, "a quota cannot say how much there is");
+                    }
+                    told => told?,
+                }
             }
         }
         Ok(())
