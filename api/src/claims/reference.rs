@@ -49,6 +49,19 @@ impl ObjectRef {
 
     /// The group; empty for the core group.
     pub fn group(&self) -> &str {
-        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
+        group_of(&self.api_version)
+    }
+
+    /// Whether an object of this kind may be meant. What names no kind means any.
+    pub fn means(&self, api_version: &str, kind: &str) -> bool {
+        (self.kind.is_empty() || self.kind == kind)
+            && (self.api_version.is_empty() || self.group() == group_of(api_version))
     }
 }
+
+fn group_of(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
+}
+
+#[cfg(test)]
+mod tests;

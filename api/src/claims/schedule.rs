@@ -239,7 +239,7 @@ impl Requests {
             entries.any(|(index, entry)| names_class(named, index, entry))
         };
         let has_resource = |named: &ObjectRef| {
-            resources.iter().any(|entry| means(named, &entry.resource.api_version, &entry.resource.kind))
+            resources.iter().any(|entry| named.means(&entry.resource.api_version, &entry.resource.kind))
         };
         self.class.as_ref().is_none_or(has_class) && self.resource.as_ref().is_none_or(has_resource)
     }
@@ -295,14 +295,7 @@ impl Requests {
 
 /// Whether a claim's reference to a class is about this entry of a definition. One without a kind is about the first.
 fn names_class(named: &ObjectRef, index: usize, entry: &BoundResource) -> bool {
-    (index == 0 || !named.kind.is_empty()) && means(named, &entry.class.api_version, &entry.class.kind)
-}
-
-/// Whether a reference means an object of this kind. One without a kind means any.
-fn means(named: &ObjectRef, api_version: &str, kind: &str) -> bool {
-    let group = |api_version: &str| api_version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
-    (named.kind.is_empty() || named.kind == kind)
-        && (named.api_version.is_empty() || group(&named.api_version) == group(api_version))
+    (index == 0 || !named.kind.is_empty()) && named.means(&entry.class.api_version, &entry.class.kind)
 }
 
 // === impl Search ===
@@ -419,7 +412,7 @@ impl<'o> Search<'_, 'o> {
             })
         };
         if let Some(named) = &self.requests.resource
-            && means(named, &resource.resource.api_version, &resource.resource.kind)
+            && named.means(&resource.resource.api_version, &resource.resource.kind)
             && !others.iter().any(|(_, pick)| matches!(pick, Pick::Named(_)))
             && !is_taken(&named.name)
         {

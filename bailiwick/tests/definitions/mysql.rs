@@ -3,90 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::estate::{CRDS, Estate, RBAC, custom_resource, merge, named};
+use crate::shell::{Block, Shell};
 use crate::site::{Site, eventually};
 
 const ALIAS: &str = "/apis/core.crossplane.io/v1alpha1";
 const SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-fn claim_definition() -> Value {
-    json!({
-        "apiVersion": "core.crossplane.io/v1alpha1", "kind": "ResourceClaimDefinition",
-        "metadata": { "name": "mysqlinstance" },
-        "spec": {
-            "group": "database.crossplane.io",
-            "names": {
-                "kind": "MySQLInstance", "listKind": "MySQLInstanceList", "plural": "mysqlinstances",
-                "singular": "mysqlinstance",
-            },
-            "version": "v1alpha1",
-            "validation": { "openAPIV3Schema": {
-                "description": "A MySQLInstance is a portable resource claim that may be satisfied by binding to a MySQL managed resource such as an AWS RDS instance or a GCP CloudSQL instance.",
-                "properties": { "spec": { "properties": { "engineVersion": {
-                    "description": "EngineVersion specifies the desired MySQL engine version, e.g. 5.7.",
-                    "enum": ["5.6", "5.7"], "type": "string",
-                } } } },
-            } },
-        },
-    })
-}
+/// What the seed shows, as it is written there: a definition of claims, and one of what satisfies them for each cloud.
+const SEED: &str = include_str!("seed.yaml");
 
-fn gcp() -> Value {
-    json!({
-        "apiVersion": "core.crossplane.io/v1alpha1", "kind": "ResourceBindingDefinition",
-        "metadata": { "name": "mysqlinstance-cloudsqlinstance" },
-        "spec": {
-            "claim": { "apiVersion": "database.crossplane.io/v1alpha1", "kind": "MySQLInstance" },
-            "resources": [{
-                "resource": { "apiVersion": "database.gcp.crossplane.io/v1beta1", "kind": "CloudSQLInstance" },
-                "class": {
-                    "apiVersion": "database.gcp.crossplane.io/v1beta1", "kind": "CloudSQLInstanceClass",
-                    "strategies": {
-                        "provisioning": ["overlay", "translate"],
-                        "overlay": [{ "fromClassField": ".specTemplate", "toResourceField": ".spec" }],
-                        "translate": [{
-                            "fromClaimField": ".spec.engineVersion",
-                            "toResourceField": ".spec.forProvider.databaseVersion",
-                            "transforms": { "toupper": true, "replace": { "string": ".", "with": "_" } },
-                        }],
-                    },
-                },
-            }],
-        },
-    })
-}
-
-fn azure() -> Value {
-    json!({
-        "apiVersion": "core.crossplane.io/v1alpha1", "kind": "ResourceBindingDefinition",
-        "metadata": { "name": "mysqlinstance-mysqlserver" },
-        "spec": {
-            "claim": { "apiVersion": "database.crossplane.io/v1alpha1", "kind": "MySQLInstance" },
-            "resources": [
-                {
-                    "resource": { "apiVersion": "database.azure.crossplane.io/v1beta1", "kind": "MySQLServer" },
-                    "class": {
-                        "apiVersion": "database.azure.crossplane.io/v1beta1", "kind": "SQLServerClass",
-                        "strategies": {
-                            "selection": ["match"],
-                            "match": [{
-                                "fromClaimField": ".spec.engineVersion",
-                                "toClassField": ".specTemplate.forProvider.version",
-                                "transforms": { "toupper": true },
-                            }],
-                        },
-                    },
-                },
-                {
-                    "resource": { "apiVersion": "database.azure.crossplane.io/v1alpha3", "kind": "MySQLServerVirtualNetworkRule" },
-                    "class": { "apiVersion": "database.azure.crossplane.io/v1alpha3", "kind": "MySQLServerVirtualNetworkRuleClass" },
-                },
-            ],
-        },
-    })
-}
-
-/// RCD-4, RCD-8, RCD-18, RCD-28 to RCD-33, RCD-38, RCD-44, RCD-45: the seed's definitions apply as they are written, through the
-/// group they were proposed in; the same claim is satisfied on either cloud.
+/// RCD-4, RCD-8, RCD-18, RCD-28 to RCD-33, RCD-38, RCD-44, RCD-45, D-RCD-2: people apply the seed's definitions as they are written,
+/// through the group they were proposed in; the same claim is satisfied on either cloud.
 #[tokio::test]
 async fn the_seed_as_it_is_written() {
     seed(&Estate::alone("mysql").await).await;
@@ -134,23 +61,23 @@ async fn the_seed_behind_a_cluster() {
 
 async fn seed(estate: &Estate) {
     let root = &estate.root;
-    root.post(&format!("{ALIAS}/resourceclaimdefinitions"), &claim_definition()).await.expect(201);
-    root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &gcp()).await.expect(201);
-    // D-RCD-2: as the seed has it, the second is called like the first, and takes its place.
-    let mut second = azure();
-    second["metadata"]["name"] = gcp()["metadata"]["name"].clone();
-    let path = format!("{ALIAS}/resourcebindingdefinitions/mysqlinstance-cloudsqlinstance");
-    let mut first = gcp();
-    for definition in [&mut second, &mut first] {
-        // Its controller writes its status meanwhile.
-        eventually("it takes the other's place", async || {
-            let found = root.get(&path).await.expect(200);
-            definition["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
-            root.put(&path, definition).await.code == 200
-        })
-        .await;
+    let shell = Shell::of(&estate.site.kubeconfig).await;
+    eventually("kubectl knows the group", async || {
+        shell.print("kubectl get resourcebindingdefinitions.v1alpha1.core.crossplane.io").await.is_done
+    })
+    .await;
+    // As the seed has it, the second definition of bindings is called like the first, and takes its place.
+    let printed = apply(&shell, SEED).await;
+    for done in ["created", "configured"] {
+        assert!(printed.contains(&format!("/mysqlinstance-cloudsqlinstance {done}")), "{done}: {printed}");
     }
-    root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &azure()).await.expect(201);
+    let path = format!("{ALIAS}/resourcebindingdefinitions/mysqlinstance-cloudsqlinstance");
+    let found = root.get(&path).await.expect(200);
+    assert_eq!(found["spec"]["resources"][0]["resource"]["kind"], "MySQLServer");
+    let documents: Vec<&str> = SEED.split("---\n").collect();
+    let [_, gcp, azure] = documents[..] else { panic!("the seed shows something else") };
+    apply(&shell, gcp).await;
+    apply(&shell, &azure.replace("name: mysqlinstance-cloudsqlinstance", "name: mysqlinstance-mysqlserver")).await;
     let home = root
         .get("/apis/claim.bailiwick.dev/v1alpha1/resourcebindingdefinitions/mysqlinstance-mysqlserver")
         .await
@@ -237,8 +164,13 @@ async fn seed(estate: &Estate) {
         estate.gone(&format!("{ALIAS}/resourcebindingdefinitions/{name}")).await;
     }
     root.post(&claims, &claim("alone", "5.7")).await.expect(201);
-    root.post(&format!("{ALIAS}/resourcebindingdefinitions"), &gcp()).await.expect(201);
+    apply(&shell, gcp).await;
     satisfied(estate, &format!("{claims}/alone"), 1).await;
+}
+
+/// Applies definitions as people do, and gives what that prints.
+async fn apply(shell: &Shell, text: &str) -> String {
+    shell.follow(&Block { section: "", language: "yaml", text }).await
 }
 
 /// Kinds of a cloud: everything they hold is kept.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::WorkError;
 use super::claim::Claim;
-use super::claim_status::Obstacle;
+use super::claim_status::{Binding, Obstacle};
 use super::index::Resource;
 use super::objects::{Objects, is_going, metadata_patch, text, with_finalizer};
 use super::provision::{Means, is_refusal};
@@ -21,11 +21,11 @@ impl Claim<'_> {
     pub(super) async fn bind(
         &self,
         found: &Value,
-        index: usize,
+        binding: &Binding,
         means: &Means<'_>,
         resources: &Objects,
     ) -> Result<Result<Resource, Obstacle>, WorkError> {
-        if let Some(obstacle) = self.refusal(found, index, means) {
+        if let Some(obstacle) = self.refusal(found, binding, means) {
             return Ok(Err(obstacle));
         }
         let policy = text(found, &format!("/metadata/annotations/{}", RECLAIM_ANNOTATION.replace('/', "~1")));
@@ -55,7 +55,7 @@ impl Claim<'_> {
     }
 
     /// Why a resource cannot become this claim's.
-    fn refusal(&self, found: &Value, index: usize, means: &Means<'_>) -> Option<Obstacle> {
+    fn refusal(&self, found: &Value, binding: &Binding, means: &Means<'_>) -> Option<Obstacle> {
         let obstacle = |reason, message: String| Some(Obstacle::new("Bound", reason, message));
         if means.rules.is_none() {
             let message = "the definition by which it was to be bound is gone, or not for this claim".to_owned();
@@ -78,11 +78,12 @@ impl Claim<'_> {
         }
         let spec = means.definition.map(|definition| &definition.object.spec);
         let policy = spec.and_then(|spec| spec.resource_ref_policy).unwrap_or_default();
-        let is_named = text(&self.object, "/spec/resourceRef/name") == text(found, "/metadata/name");
         // Asked here again: what the claim says may be something else by now than when this was chosen.
-        let is_preferred = spec.and_then(|spec| spec.resources.get(index)).is_some_and(|entry| entry.prefer_existing)
+        let entry = spec.and_then(|spec| spec.resources.get(binding.index));
+        let is_preferred = entry.is_some_and(|entry| entry.prefer_existing)
             && means.rules.is_some_and(|rules| rules.matches_resource(&self.object, found));
-        let is_consented = offered.is_some() || policy == ResourceRefPolicy::Any || (is_preferred && !is_named);
+        let is_consented =
+            offered.is_some() || policy == ResourceRefPolicy::Any || (is_preferred && !self.asks_for(binding));
         if !is_consented {
             let message = format!(
                 "{what} does not name this claim: whoever looks after it can do so in its {}, or the definition can allow it \

@@ -7,6 +7,7 @@ use bailiwick_api::{Condition, ConditionStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::index::{Key, of_reference};
 use crate::conditions::{self, Verdict};
 
 /// What is said of a claim.
@@ -100,6 +101,13 @@ impl ClaimStatus {
         self.binding_phase = Some(phase.as_str().to_owned());
         self.ready = (!self.bindings.is_empty()).then(|| format!("{ready}/{}", self.bindings.len()));
         all && ready == self.bindings.len()
+    }
+
+    /// Whether the claim has all that it gets, and a resource is nothing of that. What it has by then is not replaced any more.
+    pub(super) fn is_whole_without(&self, resource: &Key) -> bool {
+        let is_it = |named: &ObjectRef| of_reference(named) == resource.kind && named.name == resource.place.name;
+        let has_other = |binding: &Binding| !binding.uid().is_empty() && !binding.resource_ref.iter().any(is_it);
+        !self.bindings.is_empty() && self.bindings.iter().all(has_other)
     }
 
     /// As a merge patch says it: what is not there is to go.

@@ -1,38 +1,37 @@
 //! Definitions of bindings: whether claims can be satisfied by one, and what stands in the way.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod told;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_api::claims::{KindFacts, provisioner_role};
 use bailiwick_api::{
     ClassUse, ConditionStatus, FormerResource, KindReference, ResourceBindingDefinition,
-    ResourceBindingDefinitionStatus, some_of,
+    ResourceBindingDefinitionStatus,
 };
 use kube::{Api, ResourceExt};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::access::Right;
-use super::claim::NOT_LISTED;
 use super::claim_status::ClaimStatus;
 use super::followers::PATIENCE;
-use super::index::{Definition, DefinitionState, EntryFacts, Key, Served, Standing, class_key, former, of_facts};
+use super::index::{
+    Definition, DefinitionState, EntryFacts, Key, Served, Standing, Unjudged, class_key, former, of_facts,
+};
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
 use crate::absence::look_up;
 use crate::conditions::{self, Verdict};
-use crate::served_kinds::GroupKind;
 use crate::status::listed;
+
+use told::Told;
 
 /// How often it is asked whether something has become allowed.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// How many classes are shown with the number of their claims.
 const MAX_CLASSES: usize = 100;
-
-/// What is to be said of a definition: a reason, and more about it.
-struct Told {
-    accepted: Option<(ConditionStatus, &'static str, String)>,
-    ready: (ConditionStatus, &'static str, String),
-}
 
 // === impl Shared ===
 
@@ -82,12 +81,22 @@ impl Shared {
         Ok(())
     }
 
-    /// Claims do not wait for a definition that cannot be judged: until it can be, they go on without it.
+    /// Claims do not wait for a definition that cannot be judged: if it still cannot be after some time, they go on without it.
+    /// What fails once may be done soon, and a claim that is decided before gets for good what it was not to get.
     fn leave_unjudged(&self, name: &str, definition: &Definition) {
-        let state = definition.state();
-        let last = self.index().unjudged.insert(name.to_owned(), state.clone());
-        if last != Some(state) {
+        let fresh = Unjudged { state: definition.state(), since: Instant::now(), is_waited_for: true };
+        let mut index = self.index();
+        let unjudged = index.unjudged.entry(name.to_owned()).or_insert_with(|| fresh.clone());
+        if unjudged.state != fresh.state {
+            *unjudged = fresh;
+        }
+        let left = PATIENCE.saturating_sub(unjudged.since.elapsed());
+        let is_given_up = left.is_zero() && std::mem::take(&mut unjudged.is_waited_for);
+        drop(index);
+        if is_given_up {
             self.look_at_claims_of(name);
+        } else if !left.is_zero() {
+            self.queue.postpone(Work::Definition(name.to_owned()), left);
         }
     }
 
@@ -113,10 +122,14 @@ impl Shared {
             Some(standing) => index.standings.insert(name.to_owned(), Arc::new(standing)),
             None => index.standings.remove(name),
         };
+        // They may have waited for what it named. Where it has gone, nobody finds them by it any more.
+        let claim = old.as_deref().and_then(|old| old.claim.as_deref());
+        let waiting = claim.map(|claim| index.waiting_of(&of_facts(claim))).unwrap_or_default();
         drop(index);
         if !stands_as_before {
             self.follow_what_is_wanted();
         }
+        self.queue.extend(waiting);
         self.look_at_claims_of(name);
         if !lists_as_before {
             self.look_at_others_for_claims_of(name);
@@ -411,91 +424,4 @@ fn rights(facts: &KindFacts, verbs: &'static [&'static str], writes_status: bool
         all.push(right("patch", "status"));
     }
     all
-}
-
-// === impl Told ===
-
-impl Told {
-    fn good() -> Self {
-        let message = "claims are satisfied by this definition".to_owned();
-        Self {
-            accepted: Some((
-                ConditionStatus::True,
-                "Accepted",
-                "its kinds are served, and its writer may use them".to_owned(),
-            )),
-            ready: (ConditionStatus::True, "Ready", message),
-        }
-    }
-
-    /// It is not accepted, and therefore nothing is done by it.
-    fn refused(reason: &'static str, message: String) -> Self {
-        let said = (ConditionStatus::False, reason, message);
-        Self { accepted: Some(said.clone()), ready: said }
-    }
-
-    fn unknown_kind(api_version: &str, kind: &str) -> Self {
-        let message = format!("there is no kind {kind} of {api_version} that a CustomResourceDefinition defines");
-        Self::refused("UnknownKind", message)
-    }
-
-    fn kind_going(facts: &KindFacts) -> Self {
-        let message = format!("the CustomResourceDefinition of {}.{} is being deleted", facts.plural, facts.group);
-        Self::refused("KindTerminating", message)
-    }
-
-    fn no_claim(claim: &KindFacts) -> Self {
-        if !claim.namespaced {
-            return Self::refused("NotNamespaced", format!("{} are not in namespaces, and claims are", claim.plural));
-        }
-        let missing = claim.missing.join(", ");
-        Self::refused("FieldsMissing", format!("{} lack what claims have: {missing}", claim.plural))
-    }
-
-    fn disagreement(other: &str) -> Self {
-        let message =
-            format!("the older ResourceBindingDefinition \"{other}\" names another version of the same claims");
-        Self::refused("Disagreement", message)
-    }
-
-    fn not_allowed(username: &str, right: &Right) -> Self {
-        let message = format!(
-            "whoever writes a definition must be allowed what it leads to: user \"{username}\" may not {right}; someone who may \
-             can write it again"
-        );
-        Self::refused("NotAllowed", message)
-    }
-
-    /// What is said of readiness while there are kinds that cannot be listed.
-    fn overdue(kinds: &BTreeSet<GroupKind>) -> (ConditionStatus, &'static str, String) {
-        let message = format!(
-            "claims wait until all objects of {} have been listed, which takes longer than it should: see the server's log",
-            some_of(kinds.iter().map(|kind| format!("{} of {}", kind.kind, kind.group)))
-        );
-        (ConditionStatus::False, NOT_LISTED, message)
-    }
-
-    /// What is said of readiness while there are kinds that cannot be listed, each with the reason.
-    fn unlistable(kinds: &BTreeMap<GroupKind, String>) -> (ConditionStatus, &'static str, String) {
-        let kinds = kinds.iter().map(|(kind, error)| format!("{} of {} ({error})", kind.kind, kind.group));
-        let message = format!(
-            "objects cannot be listed of {}: until they can, no further claim is satisfied by this definition, and those that are \
-             are not looked after; see that the kind is served, and that a webhook that converts it answers",
-            some_of(kinds)
-        );
-        (ConditionStatus::False, NOT_LISTED, message)
-    }
-
-    /// What is said of readiness while it goes.
-    fn going(users: &[Key]) -> (ConditionStatus, &'static str, String) {
-        let message = match users {
-            [] => "it is deleted when all claims that it may satisfy have been seen, which they cannot be at present"
-                .to_owned(),
-            users => format!(
-                "it is deleted when no claim is satisfied by it any more; it satisfies {}",
-                some_of(users.iter().map(|key| &key.place))
-            ),
-        };
-        (ConditionStatus::False, "Terminating", message)
-    }
 }

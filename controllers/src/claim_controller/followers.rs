@@ -19,7 +19,8 @@ use super::{Shared, Work};
 use crate::follow::{Changes, everything, follow_and_tell_failures};
 use crate::served_kinds::GroupKind;
 
-/// How long the list of a kind may take, or fail, before that is told.
+/// How long the list of a kind may take, or fail, before that is told; and how long claims wait for a definition that cannot be
+/// judged.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the first list of a kind may take before it is taken for one that fails.
 const UNANSWERED: Duration = Duration::from_secs(60);
@@ -38,6 +39,8 @@ pub(super) struct Followers {
 /// A task that follows a kind.
 struct Follower {
     wanted: Wanted,
+    /// Which of all that there have been it is.
+    number: u64,
     running: Running,
     trouble: Option<Trouble>,
 }
@@ -59,6 +62,15 @@ struct Trouble {
 pub(super) struct Running {
     task: AbortHandle,
     since: Instant,
+}
+
+// === impl Followers ===
+
+impl Followers {
+    /// Who follows a kind, if that still is this one: what is stopped may be about to tell something.
+    fn find(&mut self, following: &Following) -> Option<&mut Follower> {
+        self.kinds.get_mut(&following.kind).filter(|follower| follower.number == following.number)
+    }
 }
 
 // === impl Running ===
@@ -102,10 +114,11 @@ impl Shared {
                 continue;
             }
             followers.count += 1;
-            self.index().begin_to_follow(&kind, followers.count);
-            let following = Following { kind: kind.clone(), wanted: wanted.clone(), number: followers.count };
+            let number = followers.count;
+            self.index().begin_to_follow(&kind, number);
+            let following = Following { kind: kind.clone(), wanted: wanted.clone(), number };
             let running = Running::start(follow_kind(self.clone(), following));
-            followers.kinds.insert(kind, Follower { wanted, running, trouble: None });
+            followers.kinds.insert(kind, Follower { wanted, number, running, trouble: None });
         }
     }
 
@@ -144,9 +157,9 @@ impl Shared {
     }
 
     /// Notes that a kind could not be listed or watched. Who names it is looked at: it may not be allowed any more, or tell of it.
-    fn see_failure(&self, kind: &Followed, error: &watcher::Error) {
+    fn see_failure(&self, following: &Following, error: &watcher::Error) {
         if let watcher::Error::InitialListFailed(_) | watcher::Error::NoResourceVersion = error
-            && let Some(follower) = self.followers().kinds.get_mut(kind)
+            && let Some(follower) = self.followers().find(following)
         {
             // Why it cannot be followed, without that it cannot.
             let error = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -154,17 +167,17 @@ impl Shared {
             let since = follower.trouble.as_ref().map_or_else(Instant::now, |trouble| trouble.since);
             follower.trouble = Some(Trouble { since, error });
         }
-        let concerned = self.index().definitions_naming(&kind.kind);
+        let concerned = self.index().definitions_naming(&following.kind.kind);
         for definition in concerned {
             self.queue.postpone(Work::Definition(definition), PATIENCE);
         }
     }
 
     /// Notes that a kind can be listed.
-    fn see_success(&self, kind: &Followed) {
-        let healed = self.followers().kinds.get_mut(kind).and_then(|follower| follower.trouble.take());
+    fn see_success(&self, following: &Following) {
+        let healed = self.followers().find(following).and_then(|follower| follower.trouble.take());
         if healed.is_some() {
-            let concerned = self.index().definitions_naming(&kind.kind);
+            let concerned = self.index().definitions_naming(&following.kind.kind);
             self.queue.extend(concerned.into_iter().map(Work::Definition));
         }
     }
@@ -176,7 +189,7 @@ impl Shared {
     fn see_objects(self: &Arc<Self>, following: &Following, changes: Changes<DynamicObject>) {
         let Following { kind: followed, wanted, number } = following;
         let kind = &followed.kind;
-        self.see_success(followed);
+        self.see_success(following);
         for (place, object) in changes.objects {
             let object = object.and_then(|object| serde_json::to_value(object).ok()).map(|mut object| {
                 if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -227,6 +240,9 @@ async fn follow_kind(shared: Arc<Shared>, following: Following) {
     let api: Api<DynamicObject> = Api::all_with(shared.deputy.clone(), &api_resource(facts));
     let what = format!("{}.{}", facts.plural, facts.group);
     let tell = |changes| shared.see_objects(&following, changes);
-    let tell_failure = |error: &watcher::Error| shared.see_failure(&following.kind, error);
+    let tell_failure = |error: &watcher::Error| shared.see_failure(&following, error);
     follow_and_tell_failures(api, everything(), &what, "claims", tell, tell_failure).await;
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,12 +14,13 @@ use bailiwick_api::claims::{ClaimRef, KindFacts, ObjectRef};
 use bailiwick_api::{FormerResource, KindReference, ResourceBindingDefinition};
 use serde_json::Value;
 
+use super::claim_status::ClaimStatus;
 use super::objects::{is_going, text};
 use super::{Work, group_kind};
 use crate::place::Place;
 use crate::served_kinds::GroupKind;
 
-pub(super) use known::{Definition, DefinitionState, EntryFacts, Resource, Served, Standing, Wanted};
+pub(super) use known::{Definition, DefinitionState, EntryFacts, Resource, Served, Standing, Unjudged, Wanted};
 pub(super) use secrets::SeenSecret;
 pub(super) use sight::Sight;
 
@@ -60,8 +61,8 @@ pub(super) struct Index {
     pub(super) standings: HashMap<String, Arc<Standing>>,
     /// The state of a definition that its standing is about.
     pub(super) looked_at: HashMap<String, DefinitionState>,
-    /// The state in which a definition could not be judged.
-    pub(super) unjudged: HashMap<String, DefinitionState>,
+    /// Definitions that could not be judged.
+    pub(super) unjudged: HashMap<String, Unjudged>,
     /// Of each CustomResourceDefinition that is established, its kind, and what it says of it in each version that is served.
     kinds: HashMap<String, (GroupKind, Vec<Arc<KindFacts>>)>,
     namespaces: HashMap<String, BTreeMap<String, String>>,
@@ -282,6 +283,8 @@ impl Index {
             Some(new) => {
                 self.claims_by_uid.insert(text(new, "/metadata/uid").to_owned(), key.clone());
                 self.uses.note(&key, new, &mut touched);
+                let left = self.held.for_claim(uid(new)).filter(|held| self.orphan(held).is_some());
+                touched.work.extend(left.cloned().map(Work::Resource));
                 touched.work.push(Work::Claim(key));
             }
             None => {
@@ -337,13 +340,18 @@ impl Index {
         work
     }
 
-    /// A resource that is held for a claim which is not there, as far as was seen; and whose that is.
+    /// A resource that is held for a claim which is not there, or has all that it gets without it, as far as was seen; and whose
+    /// that is.
     pub(super) fn orphan(&self, key: &Key) -> Option<ClaimRef> {
         let resource = self.resources.get(&key.kind).and_then(|resources| resources.get(&key.place))?;
-        let is_missing = |claim: &&ClaimRef| {
-            self.seen.contains(&of_reference(claim)) && !self.claims_by_uid.contains_key(&claim.uid)
+        let is_left = |named: &&ClaimRef| {
+            let Some(claim) = self.claims_by_uid.get(&named.uid) else {
+                return self.seen.contains(&of_reference(named));
+            };
+            let found = self.claims.get(&claim.kind).and_then(|claims| claims.get(&claim.place));
+            *claim == key_of(named) && found.is_some_and(|found| ClaimStatus::of(found).is_whole_without(key))
         };
-        resource.holder().filter(is_missing).cloned()
+        resource.holder().filter(is_left).cloned()
     }
 
     /// The kind of resources, in the version in which they are handled.
@@ -442,7 +450,11 @@ pub(super) fn of_reference(named: &ObjectRef) -> GroupKind {
 
 /// The class that a claim names in its status.
 pub(super) fn class_key(class: &ObjectRef) -> Key {
-    Key { kind: of_reference(class), place: Place { namespace: class.namespace.clone(), name: class.name.clone() } }
+    key_of(class)
+}
+
+fn key_of(named: &ObjectRef) -> Key {
+    Key { kind: of_reference(named), place: Place { namespace: named.namespace.clone(), name: named.name.clone() } }
 }
 
 fn uid(object: &Value) -> &str {

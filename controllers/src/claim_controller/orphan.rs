@@ -1,8 +1,10 @@
-//! Resources that are held for a claim which is gone: whoever made or bound one had not heard yet that its claim went, or was
-//! stopped before it could. They go or are released, as they would have with the claim.
+//! Resources that are held for a claim which is gone, or has got something else: whoever made or bound one had not heard yet that
+//! its claim went, or that another controller had replaced it, or was stopped before it could. They go or are released, as they
+//! would have with the claim.
 
 use bailiwick_api::claims::{BOUND_FINALIZER, claim_ref};
 
+use super::claim_status::ClaimStatus;
 use super::index::{Key, Served};
 use super::objects::{Objects, finalizers, is_name, is_namespace, text};
 use super::release::release_one;
@@ -24,7 +26,8 @@ impl Shared {
         }
         // What was not seen may be there all the same.
         let found = Objects::new(&self.deputy, &claim_facts, &claim.namespace).get(&claim.name).await?;
-        if found.is_some_and(|found| text(&found, "/metadata/uid") == claim.uid) {
+        let found = found.filter(|found| text(found, "/metadata/uid") == claim.uid);
+        if found.is_some_and(|found| !ClaimStatus::of(&found).is_whole_without(key)) {
             return Ok(());
         }
         let resources = Objects::new(&self.deputy, &facts, &key.place.namespace);

@@ -246,7 +246,7 @@ impl Claim<'_> {
         if let Some(obstacle) = changed {
             return Ok(Err(obstacle));
         }
-        self.bind(&found, binding.index, means, &resources).await
+        self.bind(&found, binding, means, &resources).await
     }
 
     /// That a definition means something else by now than when it was chosen, so that what is missing is not made or bound by it: a

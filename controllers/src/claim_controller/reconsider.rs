@@ -1,12 +1,11 @@
 //! What was decided and cannot be had: as long as nothing has been made or bound for a claim, all of it is decided anew; later only
 //! what cannot be had, to go with what the claim has.
 
-use bailiwick_api::claims::{Pick, Wish};
+use bailiwick_api::claims::{ObjectRef, Pick, Wish};
 
 use super::WorkError;
 use super::claim::Claim;
 use super::claim_status::{Binding, ClaimStatus, Obstacle};
-use super::objects::text;
 
 // === impl Claim ===
 
@@ -33,10 +32,15 @@ impl Claim<'_> {
         matches!(obstacle.reason, "ResourceTaken" | "ResourceNotFound") && self.status.bindings.iter().any(is_any)
     }
 
-    /// Whether the resource of a binding has the name by which the claim asks for one.
-    fn asks_for(&self, binding: &Binding) -> bool {
-        let name = binding.resource_ref.as_ref().map(|resource| resource.name.as_str());
-        name == Some(text(&self.object, "/spec/resourceRef/name"))
+    /// Whether the claim asks by name for the resource of a binding. It asks for one: of several of a name, for the first whose
+    /// kind it may mean.
+    pub(super) fn asks_for(&self, binding: &Binding) -> bool {
+        let Some(asked) = ObjectRef::read(self.object.pointer("/spec/resourceRef")) else { return false };
+        let is_meant = |binding: &&Binding| {
+            let means = |named: &ObjectRef| named.name == asked.name && asked.means(&named.api_version, &named.kind);
+            binding.resource_ref.as_ref().is_some_and(means)
+        };
+        self.status.bindings.iter().find(is_meant).is_some_and(|meant| meant.index == binding.index)
     }
 
     /// Whether the claim would get something else if it were decided now.

@@ -50,6 +50,13 @@ impl Site {
         self.define_bindings(resources).await;
     }
 
+    /// Another kind of resources, and classes of them.
+    pub(crate) async fn define_rules(&self) {
+        let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+        self.define("Rule", "Cluster", json!({ "spec": open })).await;
+        self.define("RuleClass", "Cluster", json!({ "specTemplate": open })).await;
+    }
+
     /// One server, from a class of servers.
     pub(crate) fn one(&self) -> Value {
         let version = format!("{GROUP}/v1");

@@ -155,6 +155,39 @@ async fn what_is_held_for_a_claim_that_is_gone() {
     gone(&servers, "used").await;
 }
 
+/// R-26, N-02: what was made or bound for a claim that has something else in its place goes too, or is released, as soon as the
+/// claim has all that it gets.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_for_a_claim_that_has_something_else() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    let uid = site.post("Database", "db", json!({ "spec": {} })).await.uid().unwrap();
+    let held = async |name: &str, policy: &str| {
+        let metadata = json!({
+            "name": name, "finalizers": ["claim.bailiwick.dev/bound"],
+            "annotations": { "claim.bailiwick.dev/reclaim-policy": policy },
+        });
+        let version = format!("{GROUP}/v1");
+        let claim = json!({ "apiVersion": version, "kind": "Database", "namespace": "a", "name": "db", "uid": uid });
+        site.post("Server", name, json!({ "metadata": metadata, "spec": { "claimRef": claim } })).await;
+    };
+    let servers = site.objects("Server");
+    held("before", "Delete").await;
+    let _whole = site.claim_controller(site.client.clone());
+    assert_eq!(stays(&servers, "before").await.metadata.deletion_timestamp, None, "it may become the claim's");
+    site.default_class("ServerClass", "gold", json!({})).await;
+    let is_bound = |claim: &DynamicObject| claim.data["status"]["bindingPhase"] == "Bound";
+    let claim = comes(&site.objects("Database"), "db", is_bound).await;
+    gone(&servers, "before").await;
+    held("later", "Delete").await;
+    held("kept", "Retain").await;
+    gone(&servers, "later").await;
+    comes(&servers, "kept", |server| server.finalizers().is_empty()).await;
+    let own = claim.data["status"]["bindings"][0]["resourceRef"]["name"].as_str().unwrap();
+    let server = stays(&servers, own).await;
+    assert!(server.metadata.deletion_timestamp.is_none() && !server.finalizers().is_empty(), "{server:#?}");
+}
+
 /// B-RCD-9: a class that is used stays, also if whoever has just begun to look sees all classes before any claim.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_used_class_stays_until_its_users_are_seen() {

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bailiwick_api::{CLAIM_FINALIZER, ResourceBindingDefinition};
+use bailiwick_api::{BINDING_DEFINITION_FINALIZER, CLAIM_FINALIZER, ResourceBindingDefinition};
 use http::Method;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
@@ -51,6 +51,18 @@ fn is_bound(claim: &DynamicObject) -> bool {
 
 async fn change(api: &Api<DynamicObject>, name: &str, patch: Value) {
     api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+}
+
+/// Has databases consist of a rule, too.
+async fn add_a_rule(site: &Site) {
+    let version = format!("{GROUP}/v1");
+    let mut resources = site.one();
+    resources.as_array_mut().unwrap().push(json!({
+        "resource": { "apiVersion": version, "kind": "Rule" }, "class": { "apiVersion": version, "kind": "RuleClass" },
+    }));
+    let definitions: Api<ResourceBindingDefinition> = Api::all(site.client.clone());
+    let change = Patch::Merge(json!({ "spec": { "resources": resources } }));
+    definitions.patch("databases", &PatchParams::default(), &change).await.unwrap();
 }
 
 /// D-14, RCD-33: however many claims make no resource of any form, each says so, and others get theirs.
@@ -122,9 +134,7 @@ async fn a_definition_that_changes_halfway() {
 async fn a_definition_that_was_not_looked_at_yet() {
     let site = Site::open().await;
     site.furnish_one().await;
-    let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    site.define("Rule", "Cluster", json!({ "spec": open })).await;
-    site.define("RuleClass", "Cluster", json!({ "specTemplate": open })).await;
+    site.define_rules().await;
     site.default_class("ServerClass", "gold", json!({})).await;
     site.default_class("RuleClass", "open", json!({})).await;
     let (road, client) = site.road();
@@ -134,14 +144,7 @@ async fn a_definition_that_was_not_looked_at_yet() {
     comes(&claims, "first", is_bound).await;
     // Whether more may be handled is asked, and not answered for a while.
     road.held.send_replace(Some(|_, uri| uri.path().contains("accessreviews")));
-    let version = format!("{GROUP}/v1");
-    let mut resources = site.one();
-    resources.as_array_mut().unwrap().push(json!({
-        "resource": { "apiVersion": version, "kind": "Rule" }, "class": { "apiVersion": version, "kind": "RuleClass" },
-    }));
-    let definitions: Api<ResourceBindingDefinition> = Api::all(site.client.clone());
-    let change = Patch::Merge(json!({ "spec": { "resources": resources } }));
-    definitions.patch("databases", &PatchParams::default(), &change).await.unwrap();
+    add_a_rule(&site).await;
     let waits = async {
         while road.waited.load(Ordering::Relaxed) == 0 {
             sleep(Duration::from_millis(5)).await;
@@ -154,6 +157,41 @@ async fn a_definition_that_was_not_looked_at_yet() {
     assert!(claim.data["status"].is_null(), "{claim:#?}");
     road.held.send_replace(None);
     let claim = comes(&claims, "db", is_bound).await;
+    assert_eq!(claim.data["status"]["bindings"].as_array().unwrap().len(), 2, "{claim:#?}");
+}
+
+/// RCD-36, RCD-41, N-06: a question about a definition that fails, and is answered soon, does not have claims satisfied by another.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_fails_once_changes_no_choice() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    site.define_rules().await;
+    site.default_class("ServerClass", "gold", json!({})).await;
+    site.default_class("RuleClass", "open", json!({})).await;
+    let second = json!({
+        "metadata": { "name": "second", "finalizers": [BINDING_DEFINITION_FINALIZER] },
+        "spec": { "claim": { "apiVersion": format!("{GROUP}/v1"), "kind": "Database" }, "resources": site.one() },
+    });
+    site.make(&Api::<ResourceBindingDefinition>::all(site.client.clone()), second).await;
+    let (road, client) = site.road();
+    let _controller = site.claim_controller(client);
+    let claims = site.objects("Database");
+    site.post("Database", "first", json!({ "spec": {} })).await;
+    let first = comes(&claims, "first", is_bound).await;
+    assert_eq!(first.data["status"]["definition"]["name"], "databases", "of two, it is preferred");
+    // With the pauses in between, that is for a second.
+    const FAILURES: usize = 8;
+    *road.astray.lock().unwrap() = ("accessreviews", FAILURES);
+    add_a_rule(&site).await;
+    let fails = async {
+        while road.astray.lock().unwrap().1 == FAILURES {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, fails).await.expect("the definition is looked at");
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    let claim = comes(&claims, "db", is_bound).await;
+    assert_eq!(claim.data["status"]["definition"]["name"], "databases");
     assert_eq!(claim.data["status"]["bindings"].as_array().unwrap().len(), 2, "{claim:#?}");
 }
 

@@ -1,15 +1,16 @@
-//! Kinds that cannot be listed: whom that concerns says so, and nobody else waits for it.
+//! Kinds that cannot be listed, and definitions that cannot be judged: whom that concerns says so, and nobody else waits for it.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bailiwick_api::{BINDING_DEFINITION_FINALIZER, Condition, ResourceBindingDefinition};
 use kube::Api;
-use kube::api::DynamicObject;
+use kube::api::{DeleteParams, DynamicObject};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::claim_site::{GROUP, says};
-use crate::site::{Road, Site, comes};
+use crate::site::{A_WHILE, Road, SOON, Site, comes, release};
 
 /// What cannot be listed is tried again after at most half a minute.
 const HEALED: Duration = Duration::from_secs(60);
@@ -19,9 +20,7 @@ const HEALED: Duration = Duration::from_secs(60);
 impl Site {
     /// A second definition for the same claims, by rules.
     async fn furnish_rules(&self) {
-        let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        self.define("Rule", "Cluster", json!({ "spec": open })).await;
-        self.define("RuleClass", "Cluster", json!({ "specTemplate": open })).await;
+        self.define_rules().await;
         let version = format!("{GROUP}/v1");
         let other = json!({
             "metadata": { "name": "by-rules", "finalizers": [BINDING_DEFINITION_FINALIZER] },
@@ -84,7 +83,7 @@ async fn others_go_on_without_what_cannot_be_listed() {
     // What has been provided by others does not wait at all.
     let began = Instant::now();
     let server = site.servers().await.remove(0);
-    crate::site::release(&site.objects("Server"), server.metadata.name.as_deref().unwrap()).await;
+    release(&site.objects("Server"), server.metadata.name.as_deref().unwrap()).await;
     site.objects("Server").delete(server.metadata.name.as_deref().unwrap(), &Default::default()).await.unwrap();
     comes(&claims, "old", |claim| says(claim, "Bound", "ResourceLost")).await;
     assert!(began.elapsed() < Duration::from_secs(4), "it took {:?}", began.elapsed());
@@ -137,4 +136,65 @@ async fn who_has_what_cannot_be_listed_says_so() {
     for name in ["old", "new"] {
         comes(&claims, name, |claim| condition(claim, "Ready")["status"] == "True").await;
     }
+}
+
+/// RCD-38, RCD-44: a definition of which nobody can tell whether it is allowed keeps claims from others for a while, and no longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn others_go_on_without_what_cannot_be_judged() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    site.default_class("ServerClass", "gold", json!({ "size": 1 })).await;
+    let (road, client) = site.road();
+    let _controller = site.claim_controller(client);
+    let claims = site.objects("Database");
+    site.post("Database", "first", json!({ "spec": {} })).await;
+    comes(&claims, "first", is_bound).await;
+    lead_astray(&road, "accessreviews", usize::MAX);
+    site.furnish_rules().await;
+    let is_asked = async {
+        while road.astray.lock().unwrap().1 == usize::MAX {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, is_asked).await.expect("it is asked whether the definition is allowed");
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    sleep(A_WHILE).await;
+    let claim = claims.get("db").await.unwrap();
+    assert!(claim.data["status"].is_null(), "{claim:#?}");
+    let claim = comes(&claims, "db", is_bound).await;
+    assert_eq!(claim.data["status"]["definition"]["name"], "databases");
+}
+
+/// RCD-38, RCD-44: claims that waited for what a definition names go on when it has gone, also if they are looked at again before it is
+/// known what that means.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_what_a_definition_named() {
+    let site = Site::open().await;
+    site.furnish_one().await;
+    site.default_class("ServerClass", "gold", json!({ "size": 1 })).await;
+    let (road, client) = site.road();
+    lead_astray(&road, "/ruleclasses", usize::MAX);
+    let _controller = site.claim_controller(client);
+    site.furnish_rules().await;
+    site.readiness("by-rules", "Ready").await;
+    // Who looks at the definition the next time does not come to an end.
+    road.held.send_replace(Some(|_, uri| uri.path().ends_with("/resourcebindingdefinitions/by-rules")));
+    let definitions: Api<ResourceBindingDefinition> = Api::all(site.client.clone());
+    release(&definitions, "by-rules").await;
+    let is_looked_at = async {
+        while road.waited.load(Ordering::Relaxed) == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, is_looked_at).await.expect("the definition is looked at");
+    let claims = site.objects("Database");
+    site.post("Database", "db", json!({ "spec": {} })).await;
+    sleep(A_WHILE).await;
+    let claim = claims.get("db").await.unwrap();
+    assert!(claim.data["status"].is_null(), "{claim:#?}");
+    definitions.delete("by-rules", &DeleteParams::default()).await.unwrap();
+    sleep(A_WHILE).await;
+    road.held.send_replace(None);
+    let claim = comes(&claims, "db", is_bound).await;
+    assert_eq!(claim.data["status"]["definition"]["name"], "databases");
 }

@@ -9,6 +9,7 @@ use bailiwick_api::claims::{
 use bailiwick_api::{BoundResource, FormerResource, ResourceBindingDefinition};
 use kube::ResourceExt;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::{former, of_facts, uid};
 use crate::claim_controller::objects::{finalizers, is_going};
@@ -28,6 +29,16 @@ pub(in crate::claim_controller) struct DefinitionState {
     uid: String,
     generation: i64,
     is_going: bool,
+}
+
+/// A definition that could not be judged when it was looked at.
+#[derive(Clone, Debug)]
+pub(in crate::claim_controller) struct Unjudged {
+    pub(in crate::claim_controller) state: DefinitionState,
+    /// When that was first so, in this state.
+    pub(in crate::claim_controller) since: Instant,
+    /// Whether claims wait until it is judged.
+    pub(in crate::claim_controller) is_waited_for: bool,
 }
 
 /// What came of looking at a definition.

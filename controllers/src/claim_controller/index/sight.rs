@@ -1,8 +1,9 @@
 //! Of which kinds everything has been seen, and what claims wait for that.
 //!
 //! A claim for which nothing has been made is decided when everything is known that may satisfy it, and each definition has been
-//! looked at as it is by now: who knows less would choose another class than later. Definitions that name what cannot be listed are left out meanwhile, as those are that are not ready for
-//! other reasons. What a claim has is looked after when the kinds of that are known.
+//! looked at as it is by now: who knows less would choose another class than later. Definitions that name what cannot be listed are
+//! left out meanwhile, as those are that are not ready for other reasons, or cannot be judged for some time. What a claim has is
+//! looked after when the kinds of that are known.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -92,13 +93,15 @@ impl Index {
         state.is_some() && self.looked_at.get(name) == state.as_ref()
     }
 
-    /// Whether all definitions have been looked at, as they are, that claims of this kind may be satisfied by. Nobody waits for what
-    /// cannot be judged.
+    /// Whether all definitions have been looked at, as they are, that claims of this kind may be satisfied by. Nobody waits for ever
+    /// for what cannot be judged.
     fn has_looked_at_all_for(&self, claim: &GroupKind) -> bool {
         let mut of_kind =
             self.definitions.iter().filter(|(_, definition)| group_kind(&definition.object.spec.claim) == *claim);
-        of_kind
-            .all(|(name, definition)| self.was_looked_at(name) || self.unjudged.get(name) == Some(&definition.state()))
+        of_kind.all(|(name, definition)| {
+            let given_up = self.unjudged.get(name).filter(|unjudged| !unjudged.is_waited_for);
+            self.was_looked_at(name) || given_up.is_some_and(|unjudged| unjudged.state == definition.state())
+        })
     }
 
     /// The kinds that claims of this kind wait for.
