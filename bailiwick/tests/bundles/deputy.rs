@@ -17,6 +17,15 @@ in_both_modes!(
     what_was_swapped_is_not_believed,
 );
 
+mod aliases {
+    use super::no_way_of_writing_by_its_other_name;
+    in_both_modes!(with crate::shop::Shop::open_with_aliases: no_way_of_writing_by_its_other_name);
+}
+
+/// The names by which Bundles are written: their own, and that by which others know them.
+const OWN: &str = "bundle.bailiwick.dev/v1alpha1";
+const ALIAS: &str = "smith.atlassian.com/v1";
+
 /// What alice needs to write Bundles, and no more.
 fn writes_bundles() -> Value {
     json!([{ "apiGroups": ["bundle.bailiwick.dev"], "resources": ["bundles"], "verbs": ["*"] }])
@@ -173,22 +182,13 @@ async fn what_follows_from_a_bundle_is_done_as_its_account(shop: &Shop) {
 /// What is refused is refused in every way to write, to whoever may write Bundles: accounts that they may not act as, that are not
 /// there, that are not of this namespace or that may too little; and what would leave the namespace or a Secret.
 async fn no_way_of_writing_gets_through(shop: &Shop) {
-    shop.bind("alice-writes", writes_bundles(), alice()).await;
-    let names = json!(["builder", "weak", "gone"]);
-    let act_as = json!([{ "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": names, "verbs": ["impersonate"] }]);
-    shop.bind("alice-acts", act_as, alice()).await;
-    shop.account("weak").await;
-    let alice = shop.site.user("alice");
-    alice.post_soon(BUNDLES, &bundle("base", json!([part(&[], map("a", json!({})))]))).await;
-    let before = shop.ready("base").await;
-    let one = json!([part(&[], map("b", json!({})))]);
+    let (alice, before) = with_a_bundle(shop).await;
+    let one = one();
     let mut elsewhere = map("b", json!({}));
     elsewhere["metadata"]["namespace"] = json!("default");
     let role =
         json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "b" } });
-    let leak =
-        json!([part(&[], secret("s", json!({ "p": "x" }))), part(&["s"], map("b", json!({ "p": "$(s.data.p)" })))]);
-    for (account, resources, code) in [
+    let table = [
         ("default", one.clone(), 403),
         ("weak", one.clone(), 403),
         ("gone", one.clone(), 422),
@@ -198,11 +198,53 @@ async fn no_way_of_writing_gets_through(shop: &Shop) {
         ("default/default", one, 422),
         ("builder", json!([part(&[], elsewhere)]), 422),
         ("builder", json!([part(&[], role)]), 422),
-        ("builder", leak, 422),
-    ] {
+        ("builder", leak(), 422),
+    ];
+    nothing_gets_through(shop, OWN, (&alice, &before), &table).await;
+}
+
+/// D-SMITH-5, B-SMITH-4: nor does it by the other name of Bundles, for whoever may write them by that.
+async fn no_way_of_writing_by_its_other_name(shop: &Shop) {
+    let (person, before) = with_a_bundle(shop).await;
+    let rules = json!([{ "apiGroups": ["smith.atlassian.com"], "resources": ["bundles"], "verbs": ["*"] }]);
+    shop.bind("alice-writes-by-alias", rules, alice()).await;
+    let table = [("default", one(), 403), ("builder", leak(), 422)];
+    nothing_gets_through(shop, ALIAS, (&person, &before), &table).await;
+}
+
+/// Alice, who may write Bundles and act as some accounts, and a Bundle of hers.
+async fn with_a_bundle(shop: &Shop) -> (Person, Value) {
+    shop.bind("alice-writes", writes_bundles(), alice()).await;
+    let names = json!(["builder", "weak", "gone"]);
+    let act_as = json!([{ "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": names, "verbs": ["impersonate"] }]);
+    shop.bind("alice-acts", act_as, alice()).await;
+    shop.account("weak").await;
+    let alice = shop.site.user("alice");
+    alice.post_soon(BUNDLES, &bundle("base", json!([part(&[], map("a", json!({})))]))).await;
+    (alice, shop.ready("base").await)
+}
+
+/// Resources that are nothing out of the ordinary.
+fn one() -> Value {
+    json!([part(&[], map("b", json!({})))])
+}
+
+/// Resources of which one tells what is in another, a Secret.
+fn leak() -> Value {
+    json!([part(&[], secret("s", json!({ "p": "x" }))), part(&["s"], map("b", json!({ "p": "$(s.data.p)" })))])
+}
+
+/// Each account with its resources is refused with its code in every way, by this name of Bundles, and nothing comes of it.
+async fn nothing_gets_through(
+    shop: &Shop,
+    name: &str,
+    (person, before): (&Person, &Value),
+    table: &[(&str, Value, u16)],
+) {
+    for (account, resources, code) in table {
         let spec = json!({ "serviceAccountName": account, "resources": resources });
-        for (way, found) in every_way(&alice, &before, &spec).await {
-            assert_eq!(found, code, "{way}: {spec}");
+        for (way, found) in every_way(person, name, before, &spec).await {
+            assert_eq!(found, *code, "{way}: {spec}");
         }
     }
     assert_eq!(shop.bundle("base").await["spec"], before["spec"], "nothing has changed");
@@ -210,14 +252,17 @@ async fn no_way_of_writing_gets_through(shop: &Shop) {
     assert_eq!(left["items"].as_array().unwrap().len(), 1, "{left:#}");
 }
 
-/// Tries to write a spec, as a new Bundle and as that of an old one. Gives the answers.
-async fn every_way(person: &Person, old: &Value, spec: &Value) -> Vec<(&'static str, u16)> {
+/// Tries to write a spec, as a new Bundle and as that of an old one, by this name of Bundles. Gives the answers.
+async fn every_way(person: &Person, name: &str, old: &Value, spec: &Value) -> Vec<(&'static str, u16)> {
+    let bundles = BUNDLES.replace(OWN, name);
     let mut object = bundle("bad", json!([]));
+    object["apiVersion"] = json!(name);
     object["spec"] = spec.clone();
     let mut generated = object.clone();
     generated["metadata"] = json!({ "generateName": "bad-" });
-    let at = format!("{BUNDLES}/{}", old["metadata"]["name"].as_str().unwrap());
+    let at = format!("{bundles}/{}", old["metadata"]["name"].as_str().unwrap());
     let mut replaced = old.clone();
+    replaced["apiVersion"] = json!(name);
     replaced["spec"] = spec.clone();
     let mut applied = object.clone();
     applied["metadata"] = json!({ "name": old["metadata"]["name"] });
@@ -227,12 +272,12 @@ async fn every_way(person: &Person, old: &Value, spec: &Value) -> Vec<(&'static 
     let patch =
         async |path: &str, kind: &str, body: &Value| person.send(Method::PATCH, path, kind, Some(body)).await.code;
     vec![
-        ("create", person.post(BUNDLES, &object).await.code),
-        ("create by the dry", person.post(&format!("{BUNDLES}?dryRun=All"), &object).await.code),
-        ("create with any name", person.post(BUNDLES, &generated).await.code),
-        ("apply", patch(&format!("{BUNDLES}/bad{forced}"), apply, &object).await),
+        ("create", person.post(&bundles, &object).await.code),
+        ("create by the dry", person.post(&format!("{bundles}?dryRun=All"), &object).await.code),
+        ("create with any name", person.post(&bundles, &generated).await.code),
+        ("apply", patch(&format!("{bundles}/bad{forced}"), apply, &object).await),
         ("replace", person.put(&at, &replaced).await.code),
-        ("merge", person.merge(&at, &json!({ "spec": spec })).await.code),
+        ("merge", person.merge(&at, &json!({ "apiVersion": name, "spec": spec })).await.code),
         ("JSON patch", patch(&at, json_patch, &operations).await),
         ("apply to what is there", patch(&format!("{at}{forced}"), apply, &applied).await),
     ]

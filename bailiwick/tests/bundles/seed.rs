@@ -81,7 +81,9 @@ async fn the_seeds_example_runs_as_it_is_written(shop: &Shop) {
     shop.wake("sleeper1", "Hello, Infravators!").await;
     let second = shop.until(&format!("{SLEEPERS}/sleeper2"), |_| true).await;
     assert_eq!(second["spec"], json!({ "sleepFor": 4, "wakeupMessage": "Hello, Infravators!" }));
-    assert_eq!(second["metadata"]["ownerReferences"][0]["apiVersion"], "bundle.bailiwick.dev/v1alpha1");
+    let owner = &second["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["apiVersion"], "bundle.bailiwick.dev/v1alpha1");
+    assert_eq!(owner["blockOwnerDeletion"], json!(null), "who says so needs a right over the owner's finalizers");
     assert_eq!(shop.root.get(&format!("{SLEEPERS}/sleeper3")).await.code, 404);
     shop.says("bundlex", "sleeper2", "InProgress", "NotReady").await;
     let bundle = shop.bundle("bundlex").await;

@@ -219,13 +219,12 @@ impl<'p> Pass<'p> {
     }
 }
 
-/// Drops what is another name of these. A kind can be served in several groups, and whoever takes the one for the other in a
-/// Bundle means the same object: it does not go by the name that it had.
+/// Drops what is another name of these, and none of them. A kind can be served in several groups, and whoever takes the one for the
+/// other in a Bundle means the same object: it does not go by the name that it had. Whoever has it by both has it by both.
 fn drop_other_names(inventory: &mut Vec<InventoryItem>, known: &[BundleObject]) {
-    let is_other_name = |item: &InventoryItem, object: &BundleObject| {
-        !object.uid.is_empty() && object.uid == item.object.uid && !object.is_at(&item.object)
-    };
-    inventory.retain(|item| !known.iter().any(|object| is_other_name(item, object)));
+    let is_known = |item: &InventoryItem| known.iter().any(|object| object.is_at(&item.object));
+    let is_same = |item: &InventoryItem, object: &BundleObject| !object.uid.is_empty() && object.uid == item.object.uid;
+    inventory.retain(|item| is_known(item) || !known.iter().any(|object| is_same(item, object)));
 }
 
 #[cfg(test)]

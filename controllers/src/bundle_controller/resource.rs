@@ -15,7 +15,7 @@ use super::observed::{Observed, Seen, controller, is_going};
 use super::outcome::{Deed, NOT_SERVED, Outcome, Retry, VANISHED};
 use super::readiness::{Readiness, readiness};
 use super::type_rules::{Binding, Wanted};
-use super::update_loop::Written;
+use super::update_loop::{Fingerprint, Written};
 use super::watches::{Interest, Interests, News, WatchKey};
 use crate::host_kinds::HostKind;
 use crate::place::Place;
@@ -115,7 +115,7 @@ impl Site<'_> {
             ));
         }
         self.listen(&kind, Interest::Name(work.name.clone()));
-        let was_applied = work.written.applied.as_ref() == Some(&work.wanted);
+        let was_applied = work.written.applied == Some(Fingerprint::of(&work.wanted));
         work.before.take_if(|_| !was_applied);
         let (seen, deed) = match &work.before {
             Some(before) if self.is_current(&before.object) => (before.object.clone(), Deed::Nothing),
@@ -165,7 +165,7 @@ impl Site<'_> {
                 return Ok(Err(Outcome::new(Phase::InProgress, VANISHED, message).with(Some(known), None)));
             }
             if let Some(made) = work.writing(self.hands.create(kind, &self.owned(&work.wanted)).await)? {
-                work.written.applied = Some(work.wanted.clone());
+                work.written.applied = Some(Fingerprint::of(&work.wanted));
                 return Ok(Ok((seen(made), Deed::Created)));
             }
             // Somebody was faster. Whose it is decides.
@@ -205,7 +205,7 @@ impl Site<'_> {
         };
         let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
         let deed = if version(&found) == version(&applied) { Deed::Nothing } else { Deed::Updated };
-        work.written.applied = Some(work.wanted.clone());
+        work.written.applied = Some(Fingerprint::of(&work.wanted));
         if was_applied && deed == Deed::Updated {
             work.written.corrections.note(Instant::now(), others);
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 /// How often what others have changed or deleted is put right within [`WINDOW`]. After that it is left to people.
@@ -16,9 +17,14 @@ const WINDOW: Duration = Duration::from_secs(600);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     /// What was applied last.
-    pub(super) applied: Option<Value>,
+    pub(super) applied: Option<Fingerprint>,
     pub(super) corrections: Corrections,
 }
+
+/// By what it is known whether something is what was applied. That itself is not kept: it is as large as the object, of which what
+/// was seen is kept already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fingerprint([u8; 32]);
 
 /// What has been put right lately in one object.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +32,15 @@ pub(super) struct Corrections {
     when: VecDeque<Instant>,
     /// Who had changed it, and which fields.
     who: BTreeSet<String>,
+}
+
+// === impl Fingerprint ===
+
+impl Fingerprint {
+    /// That of an object, whose fields are written down in the order of their names.
+    pub(super) fn of(object: &Value) -> Self {
+        Self(Sha256::digest(object.to_string()).into())
+    }
 }
 
 // === impl Corrections ===
@@ -57,7 +72,25 @@ impl Corrections {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// P-8: the same object is known again, in whichever order its fields come, and no other one is taken for it.
+    #[test]
+    fn what_was_applied_is_known_again() {
+        let of = |text: &str| Fingerprint::of(&serde_json::from_str(text).unwrap());
+        let applied = Fingerprint::of(&json!({"data": {"a": "1", "b": "2"}, "kind": "ConfigMap"}));
+        assert_eq!(of(r#"{"kind": "ConfigMap", "data": {"b": "2", "a": "1"}}"#), applied);
+        for other in [
+            r#"{"kind": "ConfigMap", "data": {"a": "1", "b": "3"}}"#,
+            r#"{"kind": "ConfigMap", "data": {"a": "1", "b": 2}}"#,
+            r#"{"kind": "ConfigMap", "data": {"a": "1"}}"#,
+            r#"{"kind": "ConfigMap", "data": {"a": "1", "b": "2", "c": null}}"#,
+        ] {
+            assert_ne!(of(other), applied, "{other}");
+        }
+    }
 
     /// P-8: it ends after some corrections, says with whom, and begins again when time has passed.
     #[tokio::test(start_paused = true)]

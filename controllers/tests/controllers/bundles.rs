@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
 
 use crate::brittle::End;
-use crate::site::{SOON, Site, comes, gone, user};
+use crate::site::{SOON, Site, comes, gone, stays, user};
 
 pub(crate) async fn controller(clients: Clients) {
     BundleController::new(clients, || SystemClock.now()).run().await;
@@ -307,24 +307,61 @@ async fn an_object_of_two_groups_is_one() {
     let (site, account) = Site::open_with_account().await;
     let _controller = site.bundle_controller();
     let events: Api<Event> = Api::namespaced(site.client.clone(), "a");
-    let said = |api_version: &str, about: &str, text: &str| {
-        let mut event = json!({
-            "apiVersion": api_version, "kind": "Event", "metadata": {"name": "said"}, "reason": "Said", "type": "Normal",
-        });
-        event[about] = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "a", "name": "x"});
-        event[text] = json!("a word");
-        json!([{"name": "said", "spec": event}])
-    };
-    site.accepted("two", &account, said("v1", "involvedObject", "message")).await;
+    let resources = |event: Value| json!([{"name": "said", "spec": event}]);
+    site.accepted("two", &account, resources(older_event())).await;
     site.is_pruned("two").await;
     let uid = events.get("said").await.unwrap().uid();
-    let change = Patch::Merge(json!({"spec": {"resources": said("events.k8s.io/v1", "regarding", "note")}}));
+    let change = Patch::Merge(json!({"spec": {"resources": resources(newer_event())}}));
     site.bundles().patch("two", &PatchParams::default(), &change).await.unwrap();
     let bundle = site.is_pruned("two").await;
     let inventory = bundle.status.unwrap().inventory;
     let known: Vec<_> = inventory.iter().map(|item| (&*item.object.api_version, Some(&item.object.uid))).collect();
     assert_eq!(known, [("events.k8s.io/v1", uid.as_ref())]);
     assert_eq!(events.get("said").await.unwrap().uid(), uid);
+}
+
+/// P-1, R-26: an object that is wanted by both its names is known by both as long as the Bundle is there. What becomes of it then is
+/// what the Bundle says, and is not left to those who collect garbage.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_by_both_its_names_is_let_go() {
+    let (site, account) = Site::open_with_account().await;
+    let _controller = site.bundle_controller();
+    let events: Api<Event> = Api::namespaced(site.client.clone(), "a");
+    // By its newer name an event can be had as it is, but not made: that would take more.
+    let resources = json!([
+        {"name": "older", "lifecycle": "Orphan", "spec": older_event()},
+        {"name": "newer", "lifecycle": "Orphan", "dependsOn": ["older"], "spec": newer_event()},
+    ]);
+    site.accepted("both", &account, resources).await;
+    let status = site.is_pruned("both").await.status.unwrap();
+    let uid = events.get("said").await.unwrap().uid();
+    let known: Vec<_> =
+        status.inventory.iter().map(|item| (&*item.object.api_version, Some(&item.object.uid))).collect();
+    assert_eq!(known, [("v1", uid.as_ref()), ("events.k8s.io/v1", uid.as_ref())]);
+    assert_eq!(status.ready.as_deref(), Some("2/2"));
+    site.bundles().delete("both", &DeleteParams::default()).await.unwrap();
+    gone(&site.bundles(), "both").await;
+    let left = stays(&events, "said").await;
+    assert_eq!((left.uid(), left.owner_references().len()), (uid, 0));
+}
+
+/// An Event, in the form of the core group.
+fn older_event() -> Value {
+    event("v1", "involvedObject", "message")
+}
+
+/// The same, in the form of the group of events.
+fn newer_event() -> Value {
+    event("events.k8s.io/v1", "regarding", "note")
+}
+
+fn event(api_version: &str, about: &str, text: &str) -> Value {
+    let mut event = json!({
+        "apiVersion": api_version, "kind": "Event", "metadata": {"name": "said"}, "reason": "Said", "type": "Normal",
+    });
+    event[about] = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "a", "name": "x"});
+    event[text] = json!("a word");
+    event
 }
 
 /// P-8: what somebody deletes is made anew, but not for ever; then it is said, and the next change of the Bundle is a new beginning.
