@@ -28,8 +28,9 @@ const WRITES_EACH: usize = 150;
 /// What happens to one of the servers. It sleeps for longer than anything stays reserved.
 const NEMESES: [Nemesis; 4] =
     [Nemesis::Kill, Nemesis::Sleep(Duration::from_millis(6_500)), Nemesis::Kill, Nemesis::Kill];
-/// How long what was reserved in vain may stay so, once nobody writes any more; and what a slow machine takes to look.
-const RELEASED: Duration = Duration::from_secs(5 + 10);
+/// How long what was reserved in vain may stay so, once nobody writes any more; and what a slow machine takes to find that out,
+/// on which one of the servers has just been started.
+const RELEASED: Duration = Duration::from_secs(5 + 5);
 
 #[derive(Clone, Copy)]
 enum Nemesis {

@@ -91,7 +91,7 @@ async fn decisions_are_counted() {
     let decided = async |outcome: &str| {
         sample(&format!("bailiwick_quota_decisions_total{{outcome=\"{outcome}\"}}")).await.unwrap_or(-1.0)
     };
-    for outcome in ["allowed", "exceeded", "uncovered", "counting", "not_ready", "too_many", "error"] {
+    for outcome in ["allowed", "exceeded", "uncovered", "counting", "not_ready", "too_many", "too_large", "error"] {
         assert_eq!(decided(outcome).await, 0.0, "{outcome}");
     }
     estate.create("one", "default", &json!({ "cpu": "6" })).await.expect(201);

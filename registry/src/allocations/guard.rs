@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bailiwick_api::quota::Allocation;
-use bailiwick_machinery::Object;
+use bailiwick_machinery::{GroupVersion, Object};
 use bailiwick_storage::{Store, Txn};
 use serde_json::{Value, json};
 
 use super::judge::QuotaChange;
-use super::ledger::{Rows, SpecRow};
+use super::ledger::{Rows, SpecRow, bad_key, expected};
 use super::{Allocations, GROUP, desk, seconds};
 use crate::admission::{Admission, Proposal};
 use crate::context::Ctx;
@@ -33,8 +33,12 @@ impl AllocationRules {
         Ok(Self { allocations, rows: Rows::new()? })
     }
 
-    async fn quota(&self, ctx: &Ctx<'_>, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+    async fn quota(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
         let Some(new) = proposal.new.filter(|_| proposal.part == Part::Main) else { return Ok(txn) };
+        if proposal.old.is_some_and(|old| old.fields().get("spec") == new.fields().get("spec")) {
+            return Ok(txn);
+        }
+        let txn = self.bind_to_selection(registry, proposal, txn).await?;
         let asked = QuotaChange {
             user: ctx.user,
             namespace: proposal.namespace(),
@@ -53,6 +57,21 @@ impl AllocationRules {
                 causes: denial.causes,
             }),
         }
+    }
+
+    /// Lets a write happen only while the same allocations apply to its project: who is held to none may sleep until one does.
+    /// What is looked at here is no newer than what is decided by, so whatever changes between the two is noticed as well.
+    async fn bind_to_selection(&self, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
+        let state = registry.cache().snapshot(proposal.at).await.map_err(desk::failed)?;
+        let book = self.rows.book()?;
+        let specs = expected(&state, &book);
+        let txn = txn.require(book, specs);
+        let namespaces = registry.find(&GroupVersion::new("", "v1"), "namespaces");
+        // What is made is bound to its namespace already, and a key can be named once only.
+        let Some(namespaces) = namespaces.filter(|_| proposal.old.is_some()) else { return Ok(txn) };
+        let namespace = namespaces.key("", proposal.namespace()).map_err(bad_key)?;
+        let labels = expected(&state, &namespace);
+        Ok(txn.require(namespace, labels))
     }
 
     /// Writes what counts of an allocation.
@@ -98,7 +117,7 @@ impl Admission for AllocationRules {
     async fn admit(&self, ctx: &Ctx<'_>, registry: &Registry, proposal: &Proposal<'_>, txn: Txn) -> Result<Txn> {
         match proposal.kind.kind().home() {
             Some((GROUP, "ResourceQuotaAllocation")) => self.allocation(registry, proposal, txn).await,
-            Some(("", "ResourceQuota")) => self.quota(ctx, proposal, txn).await,
+            Some(("", "ResourceQuota")) => self.quota(ctx, registry, proposal, txn).await,
             _ => Ok(txn),
         }
     }

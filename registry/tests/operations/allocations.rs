@@ -13,9 +13,10 @@ use bailiwick_registry::{
 };
 use bailiwick_storage::embedded::{Embedded, EmbeddedOptions};
 use bailiwick_storage::testing::SimDisk;
-use bailiwick_storage::{Key, Ledger, ListOptions, Resource, Revision, Store, Txn};
+use bailiwick_storage::{At, Key, Ledger, ListOptions, Resource, Revision, Store, Txn};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::support::{accept, now, object};
@@ -79,15 +80,22 @@ impl Estate {
         registry.spawn(allocations.clone().keep(registry.clone()));
         let user = User { name: "tester".to_owned(), ..User::default() };
         let estate = Self { store, registry, allocations, user, sleepers, waking };
-        let hard = json!({ "cpu": "10", "configmaps": "5" });
-        let spec = json!({ "selector": { "matchLabels": { "owner": "alice" } }, "allocation": { "hard": hard } });
-        let allocation = json!({ "metadata": { "name": "alice" }, "spec": spec });
-        estate.make("quota.bailiwick.dev", "resourcequotaallocations", allocation).await.unwrap();
+        estate.allot("alice", json!({ "cpu": "10", "configmaps": "5" })).await;
         for name in ["a", "b"] {
-            let project = json!({ "metadata": { "name": name, "labels": { "owner": "alice" } } });
-            estate.make("", "namespaces", project).await.unwrap();
+            estate.project(name, json!({ "owner": "alice" })).await;
         }
         estate
+    }
+
+    /// Allots this to an owner.
+    async fn allot(&self, owner: &str, hard: Value) {
+        let spec = json!({ "selector": { "matchLabels": { "owner": owner } }, "allocation": { "hard": hard } });
+        let allocation = json!({ "metadata": { "name": owner }, "spec": spec });
+        self.make("quota.bailiwick.dev", "resourcequotaallocations", allocation).await.unwrap();
+    }
+
+    async fn project(&self, name: &str, labels: Value) {
+        self.make("", "namespaces", json!({ "metadata": { "name": name, "labels": labels } })).await.unwrap();
     }
 
     fn kind(&self, group: &'static str, plural: &str) -> Arc<ServedKind> {
@@ -116,14 +124,40 @@ impl Estate {
 
     /// Changes a quota in `a`.
     async fn change(&self, name: &str, change: impl Fn(&mut Object) + Send + Sync) -> Result<()> {
-        let kind = self.kind("", "resourcequotas");
-        let change = |found: &Object| {
-            let mut object = found.clone();
-            change(&mut object);
-            kind.accept(object, &WriteOptions::default())
-        };
-        let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
-        self.registry.update(&self.ctx(), &kind, "a", name, update).await.map(drop)
+        update(&self.registry, &self.kind("", "resourcequotas"), "a", name, change).await
+    }
+
+    /// Labels a project otherwise.
+    async fn label(&self, name: &str, labels: Value) {
+        let change = |project: &mut Object| drop(project.metadata_mut().insert("labels".to_owned(), labels.clone()));
+        update(&self.registry, &self.kind("", "namespaces"), "", name, change).await.unwrap();
+    }
+
+    /// Raises the quota `default` of a project, and sleeps before it is written.
+    async fn raise_asleep(&mut self, namespace: &'static str, cpu: &'static str) -> JoinHandle<Result<()>> {
+        let (registry, kind) = (self.registry.clone(), self.kind("", "resourcequotas"));
+        let writer = tokio::spawn(async move {
+            let change = |quota: &mut Object| {
+                quota.metadata_mut().insert("labels".to_owned(), json!({ "sleeps": "" }));
+                quota.fields_mut().insert("spec".to_owned(), json!({ "hard": { "cpu": cpu } }));
+            };
+            update(&registry, &kind, namespace, "default", change).await
+        });
+        timeout(SOON, self.sleepers.recv()).await.unwrap().unwrap();
+        writer
+    }
+
+    /// Makes the quota `default` of a project, and sleeps before it is written.
+    async fn make_asleep(&mut self, namespace: &'static str, cpu: &'static str) -> JoinHandle<Result<()>> {
+        let sleepy = quota(namespace, "default", json!({ "cpu": cpu }), json!({ "sleeps": "" }));
+        let (registry, kind) = (self.registry.clone(), self.kind("", "resourcequotas"));
+        let writer = tokio::spawn(async move {
+            let (user, options) = (User::default(), WriteOptions::default());
+            let ctx = Ctx { user: &user, now: now(), annotations: None };
+            registry.create(&ctx, &kind, accept(&kind, object(sleepy), &options)?, &options).await.map(drop)
+        });
+        timeout(SOON, self.sleepers.recv()).await.unwrap().unwrap();
+        writer
     }
 
     async fn remove(&self, plural: &str, name: &str) {
@@ -144,6 +178,41 @@ impl Estate {
         };
         timeout(SOON, gets).await.expect("what nobody has can be given away");
     }
+
+    /// Waits until all projects of an owner are counted, and have this.
+    async fn charge_becomes(&self, owner: &str, cpu: &str) {
+        let key = ledger().row(&["totals"], owner).unwrap();
+        let becomes = async {
+            loop {
+                let total = self.store.get(&key, At::Latest).await.unwrap().record;
+                let total: Value = total.map_or(Value::Null, |found| serde_json::from_slice(&found.value).unwrap());
+                if total["counted"] == true && total["charge"]["requests.cpu"] == cpu {
+                    return;
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(SOON, becomes).await.expect("the projects are counted");
+    }
+}
+
+/// Changes an object.
+async fn update(
+    registry: &Registry,
+    kind: &ServedKind,
+    namespace: &str,
+    name: &str,
+    change: impl Fn(&mut Object) + Send + Sync,
+) -> Result<()> {
+    let user = User { name: "tester".to_owned(), ..User::default() };
+    let ctx = Ctx { user: &user, now: now(), annotations: None };
+    let change = |found: &Object| {
+        let mut object = found.clone();
+        change(&mut object);
+        kind.accept(object, &WriteOptions::default())
+    };
+    let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
+    registry.update(&ctx, kind, namespace, name, update).await.map(drop)
 }
 
 /// Where it stands who has how much.
@@ -169,14 +238,7 @@ fn is_refused<T>(result: &Result<T>) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_who_sleeps_loses_what_was_reserved() {
     let mut estate = Estate::open().await;
-    let sleepy = quota("a", "default", json!({ "cpu": "6" }), json!({ "sleeps": "" }));
-    let (registry, kind) = (estate.registry.clone(), estate.kind("", "resourcequotas"));
-    let writer = tokio::spawn(async move {
-        let (user, options) = (User::default(), WriteOptions::default());
-        let ctx = Ctx { user: &user, now: now(), annotations: None };
-        registry.create(&ctx, &kind, accept(&kind, object(sleepy), &options)?, &options).await.map(drop)
-    });
-    timeout(SOON, estate.sleepers.recv()).await.unwrap().unwrap();
+    let writer = estate.make_asleep("a", "6").await;
     assert!(is_refused(&estate.quota("b", "default", json!({ "cpu": "5" })).await), "it is reserved");
     estate.b_gets(json!({ "cpu": "5" })).await;
     assert_eq!(estate.allocations.metrics().released(), 1);
@@ -210,20 +272,7 @@ async fn a_quota_does_not_rise_in_the_shadow_of_another() {
     let mut estate = Estate::open().await;
     estate.quota("a", "default", json!({ "cpu": "3" })).await.unwrap();
     estate.quota("a", "second", json!({ "cpu": "8" })).await.unwrap();
-    let (registry, kind) = (estate.registry.clone(), estate.kind("", "resourcequotas"));
-    let writer = tokio::spawn(async move {
-        let user = User::default();
-        let ctx = Ctx { user: &user, now: now(), annotations: None };
-        let change = |found: &Object| {
-            let mut object = found.clone();
-            object.metadata_mut().insert("labels".to_owned(), json!({ "sleeps": "" }));
-            object.fields_mut().insert("spec".to_owned(), json!({ "hard": { "cpu": "7" } }));
-            kind.accept(object, &WriteOptions::default())
-        };
-        let update = Update { part: Part::Main, change: &change, tracking: &Tracking::default(), dry_run: false };
-        registry.update(&ctx, &kind, "a", "default", update).await.map(drop)
-    });
-    timeout(SOON, estate.sleepers.recv()).await.unwrap().unwrap();
+    let writer = estate.raise_asleep("a", "7").await;
     estate.remove("resourcequotas", "second").await;
     estate.b_gets(json!({ "cpu": "3" })).await;
     assert!(is_refused(&estate.quota("b", "more", json!({ "cpu": "4" })).await), "it is reserved");
@@ -240,20 +289,49 @@ async fn a_quota_is_not_made_in_the_shadow_of_one_that_is_gone() {
     estate.quota("a", "default", json!({ "cpu": "6" })).await.unwrap();
     for _ in 0..10 {
         estate.remove("resourcequotas", "default").await;
-        let again = quota("a", "default", json!({ "cpu": "6" }), json!({ "sleeps": "" }));
-        let (registry, kind) = (estate.registry.clone(), estate.kind("", "resourcequotas"));
-        let writer = tokio::spawn(async move {
-            let (user, options) = (User::default(), WriteOptions::default());
-            let ctx = Ctx { user: &user, now: now(), annotations: None };
-            registry.create(&ctx, &kind, accept(&kind, object(again), &options)?, &options).await.map(drop)
-        });
-        timeout(SOON, estate.sleepers.recv()).await.unwrap().unwrap();
+        let writer = estate.make_asleep("a", "6").await;
         sleep(Duration::from_millis(100)).await;
         let taken = estate.quota("b", "default", json!({ "cpu": "5" })).await;
         assert!(is_refused(&taken), "it is reserved: {taken:?}");
         estate.waking.add_permits(1);
         timeout(SOON, writer).await.unwrap().unwrap().unwrap();
     }
+}
+
+/// R-29, QUOTA-14: who was held to no allocation, and sleeps until the project is selected by one, is held to that one: others may
+/// have been given the rest of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sleeps_while_a_project_is_selected_is_asked_again() {
+    let mut estate = Estate::open().await;
+    estate.project("c", json!({})).await;
+    estate.quota("c", "default", json!({ "cpu": "1" })).await.unwrap();
+    let writer = estate.raise_asleep("c", "9").await;
+    estate.label("c", json!({ "owner": "alice" })).await;
+    estate.charge_becomes("alice", "1").await;
+    estate.b_gets(json!({ "cpu": "9" })).await;
+    estate.waking.add_permits(10);
+    let written = timeout(SOON, writer).await.unwrap().unwrap();
+    assert!(is_refused(&written), "{written:?}");
+    estate.charge_becomes("alice", "10").await;
+}
+
+/// R-29, QUOTA-14: so is who sleeps until there is an allocation, with a quota that changes and with one that is made.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sleeps_while_an_allocation_is_made_is_asked_again() {
+    let mut estate = Estate::open().await;
+    for name in ["c", "d"] {
+        estate.project(name, json!({ "owner": "bob" })).await;
+    }
+    estate.quota("c", "default", json!({ "cpu": "1" })).await.unwrap();
+    let writers = [estate.raise_asleep("c", "9").await, estate.make_asleep("d", "6").await];
+    estate.allot("bob", json!({ "cpu": "5" })).await;
+    estate.charge_becomes("bob", "1").await;
+    estate.waking.add_permits(10);
+    for writer in writers {
+        let written = timeout(SOON, writer).await.unwrap().unwrap();
+        assert!(is_refused(&written), "{written:?}");
+    }
+    estate.charge_becomes("bob", "1").await;
 }
 
 /// QUOTA-17: a change of metadata costs one write, that of the quota: nothing is written down, and nobody is told anything.

@@ -1,11 +1,13 @@
 //! What another server is asked about projects, a few at a time and beside all else: it may take its time, or fail.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick_api::quota::Reservation;
 use bailiwick_storage::Revision;
+use futures::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -102,7 +104,7 @@ impl Questions {
         loop {
             match self.asked.join_next().await {
                 Some(Ok(answer)) => return answer,
-                // One that has panicked: its project stays open, and all of them begin anew with the keeper.
+                // Only when the server stops: one that panics is an answer, too.
                 Some(Err(_)) => {}
                 None => std::future::pending().await,
             }
@@ -143,8 +145,13 @@ impl Question {
             }
             Ok(Told { project, labels_at })
         };
-        let late = |_| Error::Failed { what: "a question about a project", why: format!("no answer in {MAX_TIME:?}") };
-        let told = timeout(MAX_TIME, asking).await.map_err(late).flatten();
+        let failed = |why| Err(Error::Failed { what: "a question about a project", why });
+        // A project without an answer would be open for ever, and never looked at again.
+        let told = match timeout(MAX_TIME, AssertUnwindSafe(asking).catch_unwind()).await {
+            Ok(Ok(told)) => told,
+            Ok(Err(_panic)) => failed("asking panicked".to_owned()),
+            Err(_elapsed) => failed(format!("no answer in {MAX_TIME:?}")),
+        };
         Answer { namespace, over, ticket, again: None, told }
     }
 }

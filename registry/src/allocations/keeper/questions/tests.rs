@@ -8,7 +8,7 @@ use bailiwick_api::quota::QuotaFacts;
 use super::super::super::source::Labels;
 use super::*;
 
-/// Has no projects.
+/// Has no projects, and cannot be asked about `broken`.
 struct Nothing;
 
 #[async_trait]
@@ -21,7 +21,8 @@ impl ProjectQuotas for Nothing {
         Ok(None)
     }
 
-    async fn labels_now(&self, _: &str) -> Result<Option<Labels>> {
+    async fn labels_now(&self, namespace: &str) -> Result<Option<Labels>> {
+        assert_ne!(namespace, "broken");
         Ok(None)
     }
 
@@ -42,22 +43,25 @@ impl ProjectQuotas for Nothing {
     }
 }
 
-/// QUOTA-21: a project that changes while it is asked about is looked at again with the answer, and not some time later; until
-/// then it is missing, at the first place that someone looks for it.
-#[tokio::test]
-async fn whoever_comes_meanwhile_is_told_with_the_answer() {
-    let elsewhere: Arc<dyn ProjectQuotas> = Arc::new(Nothing);
-    let question = |needs_labels| Question {
-        namespace: "a".to_owned(),
+fn question(namespace: &str, needs_labels: bool) -> Question {
+    Question {
+        namespace: namespace.to_owned(),
         known: Project::default(),
         needs_labels,
         at: Revision::new(7),
         over: Vec::new(),
         ticket: NO_TICKET,
-    };
+    }
+}
+
+/// QUOTA-21: a project that changes while it is asked about is looked at again with the answer, and not some time later; until
+/// then it is missing, at the first place that someone looks for it.
+#[tokio::test]
+async fn whoever_comes_meanwhile_is_told_with_the_answer() {
+    let elsewhere: Arc<dyn ProjectQuotas> = Arc::new(Nothing);
     let mut questions = Questions::default();
     for (came, needs_labels) in [(vec![NO_TICKET, 3, 5], true), (Vec::new(), false)] {
-        questions.ask(&elsewhere, question(needs_labels));
+        questions.ask(&elsewhere, question("a", needs_labels));
         came.iter().for_each(|ticket| questions.note_again("a", *ticket));
         questions.note_again("b", 1);
         let first = came.iter().min().copied();
@@ -70,4 +74,23 @@ async fn whoever_comes_meanwhile_is_told_with_the_answer() {
         assert_eq!((answer.again, at), (first, if needs_labels { Revision::new(7) } else { Revision::ZERO }));
         assert!(!questions.is_open("a"));
     }
+}
+
+/// QUOTA-20, Q-02: a question that panics is answered: its project is asked about again, as after any failure, and no other one
+/// waits for it.
+#[tokio::test]
+async fn a_question_that_panics_is_answered() {
+    let elsewhere: Arc<dyn ProjectQuotas> = Arc::new(Nothing);
+    let mut questions = Questions::default();
+    questions.ask(&elsewhere, question("broken", true));
+    questions.ask(&elsewhere, question("a", true));
+    for _ in 0..2 {
+        let answer = timeout(MAX_TIME, questions.next()).await.expect("there is an answer");
+        questions.keep(answer);
+    }
+    for answer in questions.take() {
+        assert_eq!(answer.told.is_err(), answer.namespace == "broken", "{}", answer.namespace);
+        assert!(!questions.is_open(&answer.namespace));
+    }
+    assert_eq!(questions.open().count(), 0);
 }

@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bailiwick_registry::AllocationPace;
+use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use super::super::SOON;
-use super::{Estate, NEVER, refused};
+use super::super::{SOON, ledger_rows};
+use super::{Estate, NEVER, refused, spec};
 
 /// QUOTA-20, Q-02: an account is not given up on the ground of labels that are not the newest, also not when it is found out what
 /// became of a reservation.
@@ -98,6 +99,26 @@ async fn a_project_leaves_and_comes_back() {
     cluster.label("a");
     cluster.tell();
     estate.charge_becomes("4").await;
+}
+
+/// QUOTA-13: of projects that an allocation does not select any more nothing is left, once their labels were asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_whom_nobody_selects() {
+    let estate = Estate::open(NEVER).await;
+    estate.cluster.set("a", "4");
+    estate.cluster.tell();
+    estate.charge_becomes("4").await;
+    let mut of_bob = spec("10");
+    of_bob["selector"] = json!({ "matchLabels": { "owner": "bob" } });
+    estate.allot(of_bob).await;
+    let gone = async {
+        let is_account = |key: &str| key.contains("/accounts/alice/");
+        while ledger_rows(&*estate.store).await.iter().any(|(key, _)| is_account(key.as_str())) {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, gone).await.expect("something stays of whom nobody selects");
+    estate.charge_becomes("0").await;
 }
 
 /// QUOTA-20, Q-02: a question that is never answered delays no other project.
