@@ -30,6 +30,8 @@ pub(crate) struct Cluster {
     pub(crate) own: Client,
     /// For what it follows and must not lose without noticing.
     pub(crate) attentive: Client,
+    /// For what writes wait for: they should not wait for a connection that has fallen silent.
+    pub(crate) questions: Client,
     /// Who is asked who clients are.
     pub(crate) authentication: Client,
     /// Who is asked what they may do.
@@ -61,6 +63,8 @@ impl Cluster {
         Ok(Self {
             url,
             attentive: legible(timely(attentive(own.clone())?)),
+            // Over a connection of its own: many at once would keep waiting what is followed.
+            questions: legible(timely(attentive(own.clone())?)),
             own: legible(timely(Client::try_from(own)?)),
             // What is to be taken away waits for the answers of both: whom the cluster believes is followed by the first.
             authentication: legible(timely(attentive(authentication)?)),

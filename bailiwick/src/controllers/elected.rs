@@ -48,7 +48,8 @@ pub(crate) fn start(
         let Some(account) = stopped.run_until_cancelled(account(&cluster)).await else { return };
         let namespace = home(&cluster, namespace, &account);
         let options = LeaderElectionOptions::default();
-        let election = LeaderElection::new(cluster.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
+        // Whoever hears nothing for a while does not lead any more, and all controllers begin anew.
+        let election = LeaderElection::new(attentive.clone(), &namespace, CONTROLLERS_LEASE, &identity, options);
         let organizations = organizations(&server, &attentive, &account, &flags, election.leads());
         let organizations = tokio::spawn(stopped.clone().run_until_cancelled_owned(organizations));
         let lead = || lead(server.clone(), cluster.clone(), account.clone(), namespace.clone(), flags.clone());

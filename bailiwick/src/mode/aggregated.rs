@@ -33,7 +33,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let ours = if parts.aliases.unwrap_or(false) { kinds::with_aliases(kinds::all()?)? } else { kinds::all()? };
     let kinds = kinds::with_exposure(ours, &exposure);
     let registry = Registry::start(parts.store.clone(), kinds, parts.metrics.storage.clone()).await?;
-    let (namespaces, following) = ClusterNamespaces::new(cluster.own.clone(), cluster.attentive.clone());
+    let (namespaces, following) = ClusterNamespaces::new(cluster.questions.clone(), cluster.attentive.clone());
     tokio::spawn(following);
     let roles = ClusterRoles::new();
     tokio::spawn(roles.follow(cluster.attentive.clone()));
@@ -51,7 +51,7 @@ pub(super) async fn api(parts: &Parts, aggregated: &Aggregated) -> Result<Api, H
     let registry = registry.with_admission(RemoteNamespaceLifecycle(namespaces.clone()));
     let (own, service) = (cluster.own.clone(), aggregated.service.clone());
     let home = async move { home(&own, service, &account(&own).await) };
-    let (quotas, following) = ClusterQuotas::new(cluster.own.clone(), cluster.attentive.clone(), home);
+    let (quotas, following) = ClusterQuotas::new(cluster.questions.clone(), cluster.attentive.clone(), home);
     tokio::spawn(following);
     let allocations = Allocations::new(authorizer.clone(), Some(Arc::new(quotas.clone())));
     let registry = Arc::new(registry.with_allocations(&allocations).map_err(HandlerError::Furnish)?);
