@@ -78,6 +78,10 @@ async fn write(shop: &Shop, name: &str, finalizers: &[&str]) -> Value {
     shop.root.get(&format!("{}/{name}", gadgets("v1"))).await.expect(200)["metadata"]["uid"].clone()
 }
 
+fn is_going(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
 async fn let_go(shop: &Shop, name: &str) {
     let free = json!({ "metadata": { "finalizers": null } });
     shop.root.merge(&format!("{}/{name}", gadgets("v2")), &free).await.expect(200);
@@ -102,7 +106,7 @@ async fn what_is_served_in_another_version(shop: &Shop) {
     shop.root.delete(&path).await.expect(200);
     let going = shop.until(&path, |bundle| condition(bundle, "Ready")["reason"] == "Deleting").await;
     assert!(condition(&going, "Ready")["message"].as_str().unwrap().contains("Gadget \"goes\""), "{going:#}");
-    shop.until(&format!("{}/goes", gadgets("v2")), |gadget| gadget["metadata"]["deletionTimestamp"].is_string()).await;
+    shop.until(&format!("{}/goes", gadgets("v2")), is_going).await;
     shop.root.get(&path).await.expect(200);
     let_go(shop, "goes").await;
     shop.gone(&path).await;
@@ -112,6 +116,8 @@ async fn what_is_served_in_another_version(shop: &Shop) {
     shop.change("taken-out", json!([])).await;
     let path = format!("{BUNDLES}/taken-out");
     shop.until(&path, |bundle| condition(bundle, "PruningComplete")["reason"] == "Deleting").await;
+    // Not before it is deleted itself: the cluster holds what is deleted until its garbage collector has come across this version.
+    shop.until(&format!("{}/taken-out", gadgets("v2")), is_going).await;
     let_go(shop, "taken-out").await;
     shop.ready("taken-out").await;
     shop.until(&path, |bundle| condition(bundle, "PruningComplete")["status"] == "True").await;
@@ -126,7 +132,7 @@ async fn what_is_served_in_another_version(shop: &Shop) {
     // Nothing is left that is held: as long as the Bundle is there, it would be held again.
     let path = format!("{BUNDLES}/kept");
     shop.root.delete(&path).await.expect(200);
-    shop.until(&gadget, |gadget| gadget["metadata"]["deletionTimestamp"].is_string()).await;
+    shop.until(&gadget, is_going).await;
     let_go(shop, "kept").await;
     shop.gone(&path).await;
 }
@@ -152,7 +158,7 @@ async fn what_is_served_in_none(shop: &Shop) {
     serve(shop, false, true).await;
     for name in ["reached", "lost"] {
         let gadget = format!("{}/{name}", gadgets("v2"));
-        shop.until(&gadget, |gadget| gadget["metadata"]["deletionTimestamp"].is_string()).await;
+        shop.until(&gadget, is_going).await;
     }
     let_go(shop, "reached").await;
     shop.gone(&format!("{BUNDLES}/reached")).await;

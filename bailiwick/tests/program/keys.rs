@@ -49,8 +49,11 @@ async fn keys_and_authorities_are_replaced_while_tokens_are_believed() {
     let port = Port::reserve().unwrap();
     let url = format!("https://localhost:{}", port.number());
     let named = format!("--service-account-issuer={url}");
+    // By its address, nobody would fetch them: it is that of whoever asks.
+    let keys_at = format!("--service-account-jwks-uri={url}/openid/v1/jwks");
     let flags = [
         &*named,
+        &*keys_at,
         "--service-account-signing-key-file=sign.pem",
         "--service-account-key-file=verify.pem",
         "--tls-cert-file=server.crt",
