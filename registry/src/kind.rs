@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use bailiwick_machinery::apply::Renamed;
 use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
 use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Scope};
@@ -101,9 +102,6 @@ struct Habits {
     /// Whether who removes an object is told what it was.
     tells_deleted: bool,
 }
-
-/// Fields of an object that are stored under other names: here, and there.
-pub type Renamed = &'static [(&'static str, &'static str)];
 
 /// How a kind is called.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -61,7 +61,7 @@ pub use delete::{DeleteOptions, Deleted, Preconditions, PropagationPolicy};
 pub use encoded::{Encoded, EncodedError};
 pub use error::{Error, Result};
 pub use host::{Host, HostError, HostKind};
-pub use kind::{Kind, KindError, Names, Renamed, SelectableField, Version};
+pub use kind::{Kind, KindError, Names, SelectableField, Version};
 pub use organizations::{
     AddedTo, AdministratorsOnly, Directory, GroupsCount, Memberships, OrganizationRules, ProjectAccess, Projects,
     follow_bindings, follow_organizations, follow_projects, owner_in_labels, tell_added_groups,

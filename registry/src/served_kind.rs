@@ -235,6 +235,11 @@ fn field_manager(kind: &Kind, gvk: &GroupVersionKind, own: &Version) -> FieldMan
     let manager = others.fold(FieldManager::new(gvk.clone(), &own.schema), |manager, other| {
         manager.with_version(other.group_version.clone(), &other.schema)
     });
+    let renamed = kind.versions().iter().zip(kind.differences()).filter_map(|(version, difference)| match difference {
+        Difference::Names(renamed) => Some((version.group_version.clone(), *renamed)),
+        Difference::None | Difference::Schema => None,
+    });
+    let manager = renamed.fold(manager, |manager, (version, renamed)| manager.with_renamed(version, renamed));
     let manager = manager.with_parts(kind.parts());
     let manager = match (has_status(kind, own), kind.is_typed()) {
         (false, _) => manager,

@@ -206,15 +206,18 @@ pub(crate) async fn comes<K: Resource + Clone + Debug + DeserializeOwned>(
     name: &str,
     is_expected: impl Fn(&K) -> bool,
 ) -> K {
+    let mut last = None;
     let coming = async {
         loop {
             match api.get_opt(name).await.unwrap() {
                 Some(found) if is_expected(&found) => return found,
-                _ => sleep(Duration::from_millis(10)).await,
+                found => last = found,
             }
+            sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(SOON, coming).await.unwrap_or_else(|_| panic!("{name} does not come"))
+    let came = timeout(SOON, coming).await;
+    came.unwrap_or_else(|_| panic!("{name} does not come to be as expected; there is {last:#?}"))
 }
 
 /// Waits long enough for whoever wanted to remove it, and gives the object.

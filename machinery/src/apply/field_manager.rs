@@ -11,7 +11,7 @@ use super::ownership::{Applied, Conflicting, Ownership, Refused};
 use super::set::FieldSet;
 use super::types::Type;
 use super::validate::{Duplicates, TypeErrors, validate};
-use super::versions::{Typed, Versions};
+use super::versions::{Renamed, Typed, Versions};
 use crate::object::Object;
 use crate::schema::Schema;
 use crate::{GroupVersion, GroupVersionKind};
@@ -95,6 +95,13 @@ impl FieldManager {
     pub fn with_version(mut self, version: GroupVersion, schema: &Schema) -> Self {
         self.versions.add(version, Type::of_kind(schema));
         if self.main_reset.is_empty() { self } else { self.with_status() }
+    }
+
+    /// With fields that have other names in one of the versions than in all others.
+    #[must_use]
+    pub fn with_renamed(mut self, version: GroupVersion, renamed: Renamed) -> Self {
+        self.versions.rename(version, renamed);
+        self
     }
 
     /// For a kind whose status is written on its own: a write of the object does not change the status, and one of the

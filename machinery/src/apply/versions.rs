@@ -1,14 +1,14 @@
 //! The versions of a kind, and one object in several of them.
 //!
-//! All versions of a kind have the same fields, up to what their schemas allow: an object is put into another version by
-//! changing its `apiVersion`.
+//! All versions of a kind have the same fields, up to what their schemas allow and to what some of them are called: an object is put
+//! into another version by changing its `apiVersion`, and these names.
 
 use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::reconcile::with_named_fields;
 use super::set::FieldSet;
@@ -22,7 +22,12 @@ use crate::GroupVersion;
 pub(super) struct Versions {
     own: (GroupVersion, Type),
     others: Vec<(GroupVersion, Type)>,
+    /// Those in which some fields have other names.
+    renamed: Vec<(GroupVersion, Renamed)>,
 }
+
+/// Fields of an object that other versions know by other names: here, and there.
+pub type Renamed = &'static [(&'static str, &'static str)];
 
 /// An object in a version. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -64,11 +69,19 @@ pub enum VersionError {
 
 impl Versions {
     pub(super) fn new(version: GroupVersion, kind: Type) -> Self {
-        Self { own: (version, kind), others: Vec::new() }
+        Self { own: (version, kind), others: Vec::new(), renamed: Vec::new() }
     }
 
     pub(super) fn add(&mut self, version: GroupVersion, kind: Type) {
         self.others.push((version, kind));
+    }
+
+    pub(super) fn rename(&mut self, version: GroupVersion, renamed: Renamed) {
+        self.renamed.push((version, renamed));
+    }
+
+    fn renamed_in(&self, version: &GroupVersion) -> Renamed {
+        self.renamed.iter().find(|(known, _)| known == version).map_or(&[], |(_, renamed)| renamed)
     }
 
     /// The version in which objects are written.
@@ -98,10 +111,18 @@ impl Versions {
         let mut value = Value::clone(&object.value);
         if let Value::Object(fields) = &mut value {
             fields.insert("apiVersion".to_owned(), version.to_string().into());
+            self.renamed_in(object.version).iter().for_each(|(here, there)| rename(fields, here, there));
+            self.renamed_in(version).iter().for_each(|(here, there)| rename(fields, there, here));
         }
         validate(kind, &value, Duplicates::Refused)
             .map_err(|errors| VersionError::Misfit { doing: doing.to_string(), errors })?;
         Ok(Some(Typed { value: Held::Shared(Rc::new(value)), kind, version, fields: Rc::default() }))
+    }
+}
+
+fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = fields.remove(from) {
+        fields.insert(to.to_owned(), value);
     }
 }
 

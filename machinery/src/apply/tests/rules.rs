@@ -217,3 +217,35 @@ fn a_manager_is_called_as_its_client_if_it_has_no_name() {
     assert_eq!(manager_name("", &"a".repeat(129)).len(), 128);
     assert_eq!(manager_name("", &format!("{}éa", "a".repeat(127))).len(), 127);
 }
+
+/// Fields that another version calls otherwise are the same ones: whoever owns one there owns it here.
+#[test]
+fn a_field_may_have_two_names() {
+    let of = |field: &str| {
+        let text = json!({"type": "string"});
+        schema(&json!({"type": "object", "properties": {field: text}}))
+    };
+    let [older, newer] = ["example.dev", "newer.example.dev"].map(|group| GroupVersion::new(group, "v1"));
+    let manager = |own: (&GroupVersion, &str), other: (&GroupVersion, &str)| {
+        let manager = FieldManager::new(own.0.clone().kind("Widget"), &of(own.1));
+        manager.with_version(other.0.clone(), &of(other.1)).with_renamed(newer.clone(), &[("note", "message")])
+    };
+    let by_older = manager((&older, "message"), (&newer, "note"));
+    let by_newer = manager((&newer, "note"), (&older, "message"));
+    let mut made = widget(json!({"message": "a"}));
+    by_older.track_update(None, &mut made, by("someone")).unwrap();
+    let in_newer = |object: &Object| {
+        let mut object = object.clone();
+        let value = object.fields_mut().remove("message").unwrap();
+        object.fields_mut().extend([("note".to_owned(), value), ("apiVersion".to_owned(), newer.to_string().into())]);
+        object
+    };
+    let live = in_newer(&made);
+    let applied = |note: &str| in_newer(&widget(json!({"message": note})));
+    let options = ApplyOptions { writer: by("other"), force: false };
+    let found = conflicts(by_newer.apply(Some(&live), &applied("b"), options));
+    assert_eq!(found.as_slice().iter().map(|conflict| &*conflict.field).collect::<Vec<_>>(), [".message"]);
+
+    let shared = by_newer.apply(Some(&live), &applied("a"), options).unwrap();
+    assert_eq!(shared.fields()["note"], "a");
+}

@@ -6,6 +6,7 @@
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use bailiwick_machinery::apply::Renamed;
 use bailiwick_machinery::name::{dns1123_subdomain, qualified_name};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
 use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, NameForm, NameRule, Object, Scope};
@@ -16,7 +17,7 @@ use serde_json::Value;
 use super::{description, invalid, text_of};
 use crate::context::Ctx;
 use crate::error::{Error, Result};
-use crate::kind::{Kind, KindError, Renamed, SelectableField, Version};
+use crate::kind::{Kind, KindError, SelectableField, Version};
 use crate::strategy::Strategy;
 
 const NEWER: &str = "events.k8s.io/v1";
