@@ -334,7 +334,7 @@ impl<'k> Keeper<'k> {
             self.resync(&state);
         }
         if now >= self.ahead.1 {
-            self.changed.append(&mut self.ahead.0);
+            std::mem::take(&mut self.ahead.0).into_iter().for_each(|namespace| self.sweep.add(namespace));
         }
         let again = self.failed.extract_if(.., |_, (at, _)| *at <= now);
         for (namespace, (_, ticket)) in again.collect::<Vec<_>>() {

@@ -97,6 +97,7 @@ impl Site {
         let registry = Arc::new(registry.with_allocations(&allocations)?);
         allocations.open(&registry)?;
         registry.spawn(allocations.clone().keep(registry.clone()));
+        registry.spawn(kinds::keep_quota_status(registry.clone()));
         Ok(Self { store, registry, allocations, _folder: folder })
     }
 

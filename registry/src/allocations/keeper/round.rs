@@ -192,8 +192,10 @@ impl Keeper<'_> {
                             self.put_off(namespace.clone(), Instant::now(), ticket);
                         }
                         if done.is_ahead {
+                            if self.ahead.0.is_empty() {
+                                self.ahead.1 = Instant::now() + LOOK_AHEAD;
+                            }
                             self.ahead.0.insert(namespace);
-                            self.ahead.1 = Instant::now() + LOOK_AHEAD;
                         }
                     }
                     Err(error) => {
