@@ -240,7 +240,8 @@ async fn known_keys_stay_until_an_issuer_is_reached_in_another_way() {
     believer.set_issuers(&[elsewhere.clone()], &Algorithms::all()).unwrap();
     issuer.publish(&[&new]);
     assert!(believer.waiting().is_empty());
-    // That names a key which is not known, so it is answered when the issuer has been looked for.
+    // By then it would have been asked in the old way.
+    tokio::time::sleep(2 * QUICK.refresh_every).await;
     assert!(name(&believer, &new_token).await.unwrap_err().0.contains("no such key"));
     assert_eq!(name(&believer, &old_token).await, Ok(Some("jane".to_owned())));
 
@@ -262,6 +263,23 @@ async fn known_keys_stay_until_an_issuer_is_reached_in_another_way() {
     issuer.behave(Manner::Code(404));
     believer.set_issuers(&[right], &Algorithms::all()).unwrap();
     assert!(name(&believer, &new_token).await.unwrap_err().0.contains("not been fetched yet"));
+}
+
+/// Configurations are read again and again, and are mostly the same.
+#[tokio::test]
+async fn an_issuer_that_is_reached_as_before_is_not_asked_for_that() {
+    let key = SigningKey::new("a");
+    let issuer = Issuer::start(&[&key]).await;
+    let believer = believing(&[&issuer], RARELY);
+    let token = issuer.token(&key, "jane");
+    assert!(name(&believer, &token).await.is_ok());
+    let asked = issuer.asked();
+    let mut configuration = issuer.configuration();
+    configuration.issuer.audiences.push("another".to_owned());
+    believer.set_issuers(&[configuration], &Algorithms::all()).unwrap();
+    tokio::time::sleep(RARELY.retry_every).await;
+    assert_eq!(name(&believer, &token).await, Ok(Some("jane".to_owned())));
+    assert_eq!(issuer.asked(), asked);
 }
 
 #[tokio::test]
