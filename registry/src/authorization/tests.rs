@@ -111,3 +111,10 @@ fn a_star_stands_at_the_end() {
         );
     }
 }
+
+#[test]
+fn a_resource_is_named_with_what_is_below_it() {
+    let named = |subresource| Resource { resource: "organizations", subresource, ..Resource::default() }.path();
+    assert_eq!(named(""), "organizations");
+    assert_eq!(named("groups"), "organizations/groups");
+}
