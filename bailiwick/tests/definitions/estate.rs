@@ -215,7 +215,16 @@ impl Estate {
 
     pub(crate) async fn claim(&self, name: &str, spec: Value) -> Value {
         let claim = self.object("Database", name, json!({ "spec": spec }));
-        self.root.post(&self.claims(), &claim).await.expect(201)
+        let mut last = Value::Null;
+        // A cluster lets go of what a kind was before it changed, and of what is asked of that just then.
+        eventually_or("the kind takes claims", &mut last, async |last| {
+            let answer = self.root.post(&self.claims(), &claim).await;
+            let is_unavailable = answer.code == 503;
+            *last = if is_unavailable { answer.json() } else { answer.expect(201) };
+            !is_unavailable
+        })
+        .await;
+        last
     }
 
     /// Waits until a claim is in a state.
