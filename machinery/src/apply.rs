@@ -40,4 +40,4 @@ pub use managed::{ManagedFieldsError, Operation};
 pub use manager_name::manager_name;
 pub use timestamps::keep_timestamps;
 pub use validate::{TypeError, TypeErrors};
-pub use versions::{Renamed, VersionError};
+pub use versions::VersionError;

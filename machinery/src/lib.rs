@@ -25,6 +25,7 @@ pub mod proto;
 pub mod quantity;
 #[cfg(test)]
 mod recorded;
+mod renamed;
 pub mod schema;
 mod status;
 pub mod table;
@@ -40,5 +41,6 @@ pub use name::{NameForm, NameRule};
 pub use object::{Metadata, Object, OwnerReference};
 pub use partial::{ListMeta, MetaVersion, PartialObjectMetadata, PartialObjectMetadataList};
 pub use quantity::{Quantity, QuantityError, QuantityFormat};
+pub use renamed::Renamed;
 pub use status::{Cause, Details, Reason, Status};
 pub use time::{format_rfc3339, format_rfc3339_micro, parse_rfc3339};

@@ -9,10 +9,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use bailiwick_machinery::apply::Renamed;
 use bailiwick_machinery::schema::Schema;
 use bailiwick_machinery::table::Columns;
-use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Scope};
+use bailiwick_machinery::{FieldErrors, GroupVersion, NameRule, Renamed, Scope};
 use bailiwick_storage::{KeyError, Resource};
 use k8s_openapi::Resource as TypedResource;
 use schemars::JsonSchema;

@@ -115,7 +115,7 @@ impl ServedKind {
         match self.difference() {
             Difference::None => {}
             Difference::Names(renamed) => {
-                renamed.iter().for_each(|(here, stored)| rename(&mut object, stored, here));
+                renamed.to_own(object.fields_mut());
                 fill(self.host_type, &mut object);
             }
             Difference::Schema => object.edit_as_value(|value| drop(schema::prune(&self.version().schema, value))),
@@ -133,7 +133,7 @@ impl ServedKind {
         match difference {
             Difference::None => {}
             Difference::Names(renamed) => {
-                renamed.iter().for_each(|(here, stored)| rename(&mut changed, here, stored));
+                renamed.to_others(changed.fields_mut());
                 fill(self.kind.stored_gvk().as_ref().and_then(HostType::of), &mut changed);
             }
             Difference::Schema => {
@@ -214,12 +214,6 @@ pub(crate) fn fit_stored(schema: &Schema, object: &mut Object) {
         let _ = schema::coerce_embedded(schema, value);
         schema::default(schema, value);
     });
-}
-
-fn rename(object: &mut Object, from: &str, to: &str) {
-    if let Some(value) = object.fields_mut().remove(from) {
-        object.fields_mut().insert(to.to_owned(), value);
-    }
 }
 
 /// Gives an object the empty fields that Go writes. What was accepted once is accepted in other versions too.

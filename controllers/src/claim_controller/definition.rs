@@ -19,7 +19,7 @@ use super::access::Right;
 use super::claim_status::ClaimStatus;
 use super::followers::PATIENCE;
 use super::index::{
-    Definition, DefinitionState, EntryFacts, Key, Served, Standing, Unjudged, class_key, former, of_facts,
+    Definition, DefinitionState, EntryFacts, Key, Served, Standing, Unjudged, former, key_of, of_facts,
 };
 use super::{FIELD_MANAGER, Shared, Work, WorkError, group_kind};
 use crate::absence::look_up;
@@ -356,7 +356,7 @@ impl Shared {
             let Some(claim) = index.claims.get(&key.kind).and_then(|claims| claims.get(&key.place)) else { continue };
             for binding in ClaimStatus::of(claim).bindings {
                 if let Some(class) = &binding.class_ref {
-                    *classes.entry(class_key(class)).or_default() += 1;
+                    *classes.entry(key_of(class)).or_default() += 1;
                 }
             }
         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::claim::Claim;
 use super::claim_status::{ClaimStatus, Obstacle};
-use super::index::{Definition, Index, Key, Served, class_key, of_facts, of_reference};
+use super::index::{Definition, Index, Key, Served, key_of, of_facts, of_reference};
 use super::objects::{
     Objects, finalizers, is_going, is_namespace, metadata_patch, text, with_finalizer, without_finalizer,
 };
@@ -174,7 +174,7 @@ impl Used {
     fn note(&mut self, status: &ClaimStatus) {
         let definition = status.definition.as_ref().map(|definition| definition.uid.clone());
         for binding in &status.bindings {
-            self.classes.extend(binding.class_ref.as_ref().map(class_key));
+            self.classes.extend(binding.class_ref.as_ref().map(key_of));
             let kinds = binding.class_ref.iter().chain(&binding.resource_ref).map(of_reference);
             self.kinds.extend(kinds.filter_map(|kind| Some((definition.clone()?, kind))));
         }

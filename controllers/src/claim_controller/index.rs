@@ -448,12 +448,8 @@ pub(super) fn of_reference(named: &ObjectRef) -> GroupKind {
     GroupKind { group: named.group().to_owned(), kind: named.kind.clone() }
 }
 
-/// The class that a claim names in its status.
-pub(super) fn class_key(class: &ObjectRef) -> Key {
-    key_of(class)
-}
-
-fn key_of(named: &ObjectRef) -> Key {
+/// What a reference names: a class in the status of a claim, or the claim that a resource is held for.
+pub(super) fn key_of(named: &ObjectRef) -> Key {
     Key { kind: of_reference(named), place: Place { namespace: named.namespace.clone(), name: named.name.clone() } }
 }
 

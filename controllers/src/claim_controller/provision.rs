@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::WorkError;
 use super::claim::Claim;
 use super::claim_status::{Binding, Obstacle};
-use super::index::{Definition, Resource, Served, class_key, of_facts};
+use super::index::{Definition, Resource, Served, key_of, of_facts};
 use super::objects::{Objects, is_going, text};
 use super::secret::SECRET_GONE;
 use crate::place::Place;
@@ -143,8 +143,8 @@ impl Claim<'_> {
         let named = named.filter(|named| named.is_same_kind(&chosen.api_version, &chosen.kind));
         let index = self.shared.index();
         match named {
-            Some(named) => index.classes.get_as(&named, &class_key(chosen).place).cloned(),
-            None => index.classes.get(&class_key(chosen)).cloned(),
+            Some(named) => index.classes.get_as(&named, &key_of(chosen).place).cloned(),
+            None => index.classes.get(&key_of(chosen)).cloned(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Claim<'_> {
             binding
                 .class_ref
                 .as_ref()
-                .is_some_and(|class| index.classes.get(&class_key(class)).is_none_or(|found| is_going(found)))
+                .is_some_and(|class| index.classes.get(&key_of(class)).is_none_or(|found| is_going(found)))
         };
         self.status.bindings.iter().any(is_gone)
     }

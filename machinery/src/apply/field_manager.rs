@@ -11,10 +11,10 @@ use super::ownership::{Applied, Conflicting, Ownership, Refused};
 use super::set::FieldSet;
 use super::types::Type;
 use super::validate::{Duplicates, TypeErrors, validate};
-use super::versions::{Renamed, Typed, Versions};
+use super::versions::{Typed, Versions};
 use crate::object::Object;
 use crate::schema::Schema;
-use crate::{GroupVersion, GroupVersionKind};
+use crate::{GroupVersion, GroupVersionKind, Renamed};
 
 /// A kind in the version in which it is written. Making one walks the schema; a copy does not.
 #[derive(Clone, Debug)]

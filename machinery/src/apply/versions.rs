@@ -8,14 +8,14 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::reconcile::with_named_fields;
 use super::set::FieldSet;
 use super::to_set::to_set;
 use super::types::Type;
 use super::validate::{Duplicates, TypeErrors, validate};
-use crate::GroupVersion;
+use crate::{GroupVersion, Renamed};
 
 /// The versions of a kind.
 #[derive(Clone, Debug)]
@@ -25,9 +25,6 @@ pub(super) struct Versions {
     /// Those in which some fields have other names.
     renamed: Vec<(GroupVersion, Renamed)>,
 }
-
-/// Fields of an object that other versions know by other names: here, and there.
-pub type Renamed = &'static [(&'static str, &'static str)];
 
 /// An object in a version. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -81,7 +78,7 @@ impl Versions {
     }
 
     fn renamed_in(&self, version: &GroupVersion) -> Renamed {
-        self.renamed.iter().find(|(known, _)| known == version).map_or(&[], |(_, renamed)| renamed)
+        self.renamed.iter().find(|(known, _)| known == version).map(|(_, renamed)| *renamed).unwrap_or_default()
     }
 
     /// The version in which objects are written.
@@ -111,18 +108,12 @@ impl Versions {
         let mut value = Value::clone(&object.value);
         if let Value::Object(fields) = &mut value {
             fields.insert("apiVersion".to_owned(), version.to_string().into());
-            self.renamed_in(object.version).iter().for_each(|(here, there)| rename(fields, here, there));
-            self.renamed_in(version).iter().for_each(|(here, there)| rename(fields, there, here));
+            self.renamed_in(object.version).to_others(fields);
+            self.renamed_in(version).to_own(fields);
         }
         validate(kind, &value, Duplicates::Refused)
             .map_err(|errors| VersionError::Misfit { doing: doing.to_string(), errors })?;
         Ok(Some(Typed { value: Held::Shared(Rc::new(value)), kind, version, fields: Rc::default() }))
-    }
-}
-
-fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
-    if let Some(value) = fields.remove(from) {
-        fields.insert(to.to_owned(), value);
     }
 }
 

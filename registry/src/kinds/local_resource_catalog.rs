@@ -49,6 +49,12 @@ impl LocalCatalogs {
         let Some(kind) = call.registry.find(&call.kind.version().group_version, "resourcecatalogs") else {
             return Ok(Vec::new());
         };
+        // This is asked whether or not there is one of that name: otherwise how long the answer takes would tell.
+        if let Some(name) = name
+            && !exposure.may_claim(call.ctx.user, name, call.namespace).await?
+        {
+            return Ok(Vec::new());
+        }
         let fields = name.map(|name| format!("metadata.name={name}")).unwrap_or_default();
         let selection = Selection::parse(&kind, "", &fields)?;
         let request = ListRequest { namespace: None, selection: &selection, at: At::Latest, after: None, limit: None };
@@ -60,7 +66,9 @@ impl LocalCatalogs {
             let object = object.map_err(|error| error.about(&kind.resource(), ""))?;
             let catalog: ResourceCatalog = typed(&object)?;
             let is_claimable = labels.as_ref().is_some_and(|labels| catalog.is_claimable_from(labels));
-            if is_claimable && exposure.may_claim(call.ctx.user, object.metadata().name(), call.namespace).await? {
+            let may_claim = async |name| exposure.may_claim(call.ctx.user, name, call.namespace).await;
+            // Of the one that is asked for it is known.
+            if is_claimable && (name.is_some() || may_claim(object.metadata().name()).await?) {
                 views.push(object_of(&view(catalog, call.namespace))?);
             }
         }
@@ -75,12 +83,7 @@ impl Virtual for LocalCatalogs {
     }
 
     async fn get(&self, call: VirtualCall<'_>, name: &str) -> Result<Object> {
-        // This is asked whether or not there is such a catalog: otherwise how long the answer takes would tell.
-        let may_claim = match &self.exposure {
-            Some(exposure) => exposure.may_claim(call.ctx.user, name, call.namespace).await?,
-            None => false,
-        };
-        let found = if may_claim { self.visible(call, Some(name)).await? } else { Vec::new() };
+        let found = self.visible(call, Some(name)).await?;
         found.into_iter().next().ok_or_else(|| not_found(call.kind, name))
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{Key, Touched, class_key};
+use super::{Key, Touched, key_of};
 use crate::claim_controller::Work;
 use crate::claim_controller::claim_status::ClaimStatus;
 
@@ -29,7 +29,7 @@ impl Uses {
             touched.counted.insert(definition.name.clone());
         }
         for class in status.bindings.iter().filter_map(|binding| binding.class_ref.as_ref()) {
-            self.classes.entry(class_key(class)).or_default().insert(key.clone());
+            self.classes.entry(key_of(class)).or_default().insert(key.clone());
         }
     }
 
@@ -46,7 +46,7 @@ impl Uses {
             touched.counted.insert(definition.name.clone());
         }
         for class in status.bindings.iter().filter_map(|binding| binding.class_ref.as_ref()) {
-            let class = class_key(class);
+            let class = key_of(class);
             if let Some(users) = self.classes.get_mut(&class) {
                 users.remove(key);
                 if users.is_empty() {

@@ -1,6 +1,7 @@
 //! Rules that hold for all that was recorded, and limits that upstream does not have.
 
 use super::*;
+use crate::Renamed;
 use crate::apply::managed::{Managed, entries};
 
 fn widgets() -> FieldManager {
@@ -228,7 +229,7 @@ fn a_field_may_have_two_names() {
     let [older, newer] = ["example.dev", "newer.example.dev"].map(|group| GroupVersion::new(group, "v1"));
     let manager = |own: (&GroupVersion, &str), other: (&GroupVersion, &str)| {
         let manager = FieldManager::new(own.0.clone().kind("Widget"), &of(own.1));
-        manager.with_version(other.0.clone(), &of(other.1)).with_renamed(newer.clone(), &[("note", "message")])
+        manager.with_version(other.0.clone(), &of(other.1)).with_renamed(newer.clone(), Renamed(&[("note", "message")]))
     };
     let by_older = manager((&older, "message"), (&newer, "note"));
     let by_newer = manager((&newer, "note"), (&older, "message"));

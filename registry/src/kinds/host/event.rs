@@ -6,10 +6,9 @@
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use bailiwick_machinery::apply::Renamed;
 use bailiwick_machinery::name::{dns1123_subdomain, qualified_name};
 use bailiwick_machinery::table::{Column, ColumnType, Columns};
-use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, NameForm, NameRule, Object, Scope};
+use bailiwick_machinery::{FieldError, FieldErrors, FieldPath, GroupKind, NameForm, NameRule, Object, Renamed, Scope};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::api::events::v1::Event as NewerEvent;
 use serde_json::Value;
@@ -22,7 +21,7 @@ use crate::strategy::Strategy;
 
 const NEWER: &str = "events.k8s.io/v1";
 /// What fields of the newer form are called in the one that is stored.
-const RENAMED: Renamed = &[
+const RENAMED: Renamed = Renamed(&[
     ("regarding", "involvedObject"),
     ("note", "message"),
     ("reportingController", "reportingComponent"),
@@ -30,7 +29,7 @@ const RENAMED: Renamed = &[
     ("deprecatedFirstTimestamp", "firstTimestamp"),
     ("deprecatedLastTimestamp", "lastTimestamp"),
     ("deprecatedCount", "count"),
-];
+]);
 /// The fields of an object that something happened to.
 const REFERENCE: [&str; 7] = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 const MAX_WORD_BYTES: usize = 128;
@@ -101,7 +100,7 @@ impl<'e> View<'e> {
     }
 
     fn get(self, field: &str) -> Option<&'e Value> {
-        let renamed = RENAMED.iter().find(|(_, stored)| self.is_newer() && *stored == field);
+        let renamed = RENAMED.0.iter().find(|(_, stored)| self.is_newer() && *stored == field);
         let found = self.0.fields().get(renamed.map_or(field, |(here, _)| here));
         found.filter(|value| !value.is_null())
     }
